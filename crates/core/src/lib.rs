@@ -1,0 +1,20 @@
+//! The pure kernel of RelayMesh: ids, clocks, ops and the machines that fold them.
+//!
+//! Everything here is a function of its arguments. There is no clock, no randomness, no I/O and no hash map to iterate:
+//! time reaches the kernel as an op's [`hlc::Hlc`], identity and jitter come in from outside. So a live node, a restart,
+//! a peer and a simulator that see the same ops reach the same rows, byte for byte.
+//!
+//! Absent on purpose: anything async, anything that logs, anything that reads the environment.
+
+pub mod backoff;
+pub mod canonical;
+pub mod content;
+pub mod fold;
+pub mod hash;
+pub mod hlc;
+pub mod id;
+pub mod lanes;
+pub mod name;
+pub mod op;
+pub mod row;
+pub mod task;

@@ -1,0 +1,197 @@
+//! What an op says happened, one variant per verb.
+
+use super::{DecodeError, append};
+use crate::{
+    content::ContentRef,
+    hash::Hash,
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, WorkerId},
+    task::spec::Schedule,
+};
+use serde::{Deserialize, Serialize};
+
+/// Proof that the author holds the step: checked against the lease in the write itself (D7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The step's place in its task.
+    pub step: u16,
+    /// The epoch that the claim got. Only grows.
+    pub epoch: u32,
+    /// The token that the claim made.
+    pub token: LeaseToken,
+}
+
+/// How a task is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelMode {
+    /// Running steps are stopped.
+    Hard,
+    /// Running steps may finish; nothing new starts.
+    Soft,
+}
+
+/// Why a lease ended without its holder's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpireReason {
+    /// The deadline passed without a renewal. Any node may say so.
+    DeadlinePassed,
+    /// The node that held it restarted and the process is gone. Only that node may say so (D6).
+    OwnerGone,
+}
+
+macro_rules! bodies {
+    ($($(#[$doc:meta])* $name:ident = $number:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* })*) => {
+        /// The number of each kind on the wire. Numbers are never used again for something else.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[repr(u16)]
+        pub enum Kind { $($(#[$doc])* $name = $number,)* }
+
+        impl Kind {
+            /// Every kind there is.
+            pub const ALL: &[Kind] = &[$(Kind::$name),*];
+        }
+
+        /// What happened.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "kind", content = "body")]
+        pub enum Body { $($(#[$doc])* $name { $($(#[$fdoc])* $field: $type,)* },)* }
+
+        impl Body {
+            /// Which kind it is.
+            pub fn kind(&self) -> Kind {
+                match self { $(Body::$name { .. } => Kind::$name,)* }
+            }
+
+            pub(super) fn encode(&self, out: &mut Vec<u8>) {
+                match self { $(Body::$name { $($field,)* } => { $(append($field, out);)* })* }
+            }
+
+            fn decode_kind(kind: u16, rest: &[u8]) -> Result<Option<(Self, &[u8])>, postcard::Error> {
+                match kind {
+                    $($number => {
+                        $(let ($field, rest) = postcard::take_from_bytes::<$type>(rest)?;)*
+                        Ok(Some((Body::$name { $($field,)* }, rest)))
+                    })*
+                    _ => Ok(None),
+                }
+            }
+        }
+    };
+}
+
+bodies! {
+    /// A task was submitted; all its steps are scheduled.
+    ScheduleJob = 1 {
+        /// The graph and what it needs.
+        schedule: Schedule,
+    }
+    /// A worker took a step, or renewed its lease on it.
+    ClaimWork = 2 {
+        /// The step's place in its task.
+        step: u16,
+        /// The node that answers for the worker.
+        owner: NodeId,
+        /// Who works on it.
+        worker: WorkerId,
+        /// What the worker will show to prove it.
+        token: LeaseToken,
+        /// How long the lease lasts from the op's HLC.
+        lease_ms: u64,
+        /// The newest op of the task that the claimer had seen (D19).
+        seen: Hlc,
+    }
+    /// The step is done and this is its result.
+    CompleteJob = 3 {
+        /// Who says so.
+        held: Held,
+        /// The result.
+        result: ContentRef,
+    }
+    /// The attempt failed.
+    FailJob = 4 {
+        /// Who says so.
+        held: Held,
+        /// Whether another attempt may help.
+        retryable: bool,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+        /// What went wrong, for people.
+        error: String,
+    }
+    /// The worker gave the step back unfinished; the attempt does not count.
+    YieldWork = 5 {
+        /// Who says so.
+        held: Held,
+        /// Why, for people.
+        reason: String,
+    }
+    /// A lease ended without its holder's word.
+    ExpireWork = 6 {
+        /// The step's place in its task.
+        step: u16,
+        /// The epoch of the lease that ended.
+        epoch: u32,
+        /// Why.
+        reason: ExpireReason,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+    }
+    /// The attempt ran longer than the step allows. Said by the node that owns the lease.
+    TimeoutWork = 7 {
+        /// The step's place in its task.
+        step: u16,
+        /// The epoch of the attempt.
+        epoch: u32,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+    }
+    /// A person or program stopped the task.
+    CancelTask = 8 {
+        /// How.
+        mode: CancelMode,
+        /// Why, for people.
+        reason: String,
+    }
+    /// A task that ended badly is to be tried again.
+    RedriveTask = 9 {
+        /// Why, for people.
+        reason: String,
+    }
+    /// A person agreed to what a step asked.
+    ApproveStep = 10 {
+        /// The step's place in its task.
+        step: u16,
+        /// Hash of exactly what was asked.
+        ask: Hash,
+    }
+    /// A person refused what a step asked, or nobody answered in time.
+    DenyStep = 11 {
+        /// The step's place in its task.
+        step: u16,
+        /// Hash of exactly what was asked.
+        ask: Hash,
+        /// Why, for people.
+        reason: String,
+    }
+}
+
+impl Body {
+    /// The version of the body's form. A new form of a kind gets the next number here.
+    pub fn version(&self) -> u8 {
+        1
+    }
+
+    pub(super) fn decode(kind: u16, version: u8, bytes: &[u8]) -> Result<Self, DecodeError> {
+        let damaged = |detail: String| DecodeError::Damaged { part: "body", detail };
+        if version != 1 {
+            return Err(DecodeError::Kind { kind, version });
+        }
+        match Self::decode_kind(kind, bytes).map_err(|error| damaged(error.to_string()))? {
+            None => Err(DecodeError::Kind { kind, version }),
+            Some((body, [])) => Ok(body),
+            Some((_, rest)) => Err(damaged(format!("{} bytes too many", rest.len()))),
+        }
+    }
+}

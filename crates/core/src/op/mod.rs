@@ -1,0 +1,152 @@
+//! The op: an accepted fact on the log.
+//!
+//! An op is written once, as bytes; its hash and later signatures are over those stored bytes, which are never
+//! encoded again. The bytes are `[format][header][kind][version][body]` in postcard. A reader that does not know
+//! the format, the kind or the version says so ([`DecodeError`]) and drops nothing.
+//!
+//! `pos`, the local arrival number, is not part of the bytes: it differs from node to node.
+
+mod body;
+mod chain;
+#[cfg(test)]
+mod tests;
+
+pub use body::{Body, CancelMode, ExpireReason, Held, Kind};
+pub use chain::{Break, Chain, Link, link_hash};
+
+use crate::{
+    hlc::Hlc,
+    id::{NodeId, OpId, TaskId},
+    name::Name,
+};
+use serde::{Deserialize, Serialize};
+
+/// The longest body that an op may carry.
+pub const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// The only format there is. A change of the bytes is a decision: the golden test in `op/tests.rs` fails first.
+const FORMAT: u8 = 1;
+
+/// An op as it was decoded. `pos` is where it arrived here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Op {
+    /// Local arrival number; the event id of live streams. Not hashed.
+    pub pos: u64,
+    /// What every op says, whatever its kind.
+    #[serde(flatten)]
+    pub header: Header,
+    /// What happened.
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+/// What every op says, whatever its kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The op's own name.
+    pub op_id: OpId,
+    /// The node whose chain this op is on.
+    pub origin: NodeId,
+    /// Grows when the origin lost its memory or was restored: a new chain.
+    pub origin_epoch: u32,
+    /// Place on the chain, from 1, without gaps.
+    pub seq: u64,
+    /// When, in the order that all nodes agree on.
+    pub hlc: Hlc,
+    /// The principal that is answerable for it.
+    pub author: Name,
+    /// Who asked, from where: `cli`, `builtin`, `timer`, …
+    pub source: Name,
+    /// The team or project it belongs to.
+    pub namespace: Name,
+    /// What it is about; ops of one scope are folded together.
+    pub scope: Scope,
+    /// How it was ordered.
+    pub write_class: WriteClass,
+    /// Ops that must be applied before it.
+    pub causal_deps: Vec<OpId>,
+}
+
+/// What an op is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// A task with all its steps.
+    Task(TaskId),
+}
+
+/// How a write was ordered (F3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteClass {
+    /// Agreed on before it was acknowledged: by the store's own transaction, or by a quorum.
+    Strong,
+    /// Accepted by its author alone, merged by the others later.
+    AppendOnly,
+    /// Waiting for whoever has to agree.
+    Queued,
+    /// Of this node only.
+    Local,
+}
+
+/// Why bytes are not an op that this program understands. Nothing is dropped because of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Written by a newer program, or not an op at all.
+    #[error("op format {found} is not known here (this program reads format {FORMAT}); a newer relaymesh may read it")]
+    Format {
+        /// The first byte, if there was one.
+        found: u8,
+    },
+    /// A kind of op that this program does not have.
+    #[error("op kind {kind} version {version} is not known here; a newer relaymesh may read it")]
+    Kind {
+        /// The number of the kind.
+        kind: u16,
+        /// The version of its body.
+        version: u8,
+    },
+    /// The bytes end early or hold a value that cannot be.
+    #[error("the op's {part} is damaged: {detail}")]
+    Damaged {
+        /// Which part of the op.
+        part: &'static str,
+        /// What the decoder said.
+        detail: String,
+    },
+}
+
+impl Op {
+    /// The op's bytes, appended to `out`. Called once in an op's life, by its author.
+    pub fn encode(header: &Header, body: &Body, out: &mut Vec<u8>) {
+        out.push(FORMAT);
+        append(header, out);
+        append(&(body.kind() as u16, body.version()), out);
+        body.encode(out);
+    }
+
+    /// The op in `bytes`, which arrived here at `pos`.
+    pub fn decode(pos: u64, bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (&format, rest) = bytes.split_first().ok_or(DecodeError::Format { found: 0 })?;
+        if format != FORMAT {
+            return Err(DecodeError::Format { found: format });
+        }
+        let damaged = |part| move |error: postcard::Error| DecodeError::Damaged { part, detail: error.to_string() };
+        let (header, rest) = postcard::take_from_bytes::<Header>(rest).map_err(damaged("header"))?;
+        let ((kind, version), rest) = postcard::take_from_bytes::<(u16, u8)>(rest).map_err(damaged("kind"))?;
+        let body = Body::decode(kind, version, rest)?;
+        Ok(Self { pos, header, body })
+    }
+
+    /// The task that the op is about.
+    pub fn task(&self) -> TaskId {
+        let Scope::Task(task) = self.header.scope;
+        task
+    }
+}
+
+/// Appends the postcard form. Encoding into memory cannot fail for the types of this crate.
+pub(crate) fn append<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+    let taken = std::mem::take(out);
+    *out = postcard::to_extend(value, taken).expect("plain data always encodes into memory");
+}

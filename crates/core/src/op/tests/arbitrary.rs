@@ -1,0 +1,145 @@
+//! Headers and bodies of all kinds, with any content that their types allow.
+
+use crate::{
+    backoff::Backoff,
+    content::{ContentRef, Media},
+    hash::Hash,
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    lanes::Priority,
+    name::Name,
+    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Scope, WriteClass},
+    task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+pub(super) fn header() -> impl Strategy<Value = Header> {
+    let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), any::<[u8; 16]>());
+    let class = select(vec![WriteClass::Strong, WriteClass::AppendOnly, WriteClass::Queued, WriteClass::Local]);
+    let deps = vec(any::<[u8; 16]>().prop_map(OpId::from_bytes), 0..4);
+    (ids, any::<(u32, u64)>(), hlc(), (name(), name(), name()), class, deps).prop_map(
+        |((op, origin, task), (origin_epoch, seq), hlc, (author, source, namespace), write_class, causal_deps)| {
+            Header {
+                op_id: OpId::from_bytes(op),
+                origin: NodeId::from_bytes(origin),
+                origin_epoch,
+                seq,
+                hlc,
+                author,
+                source,
+                namespace,
+                scope: Scope::Task(TaskId::from_bytes(task)),
+                write_class,
+                causal_deps,
+            }
+        },
+    )
+}
+
+pub(super) fn body() -> impl Strategy<Value = Body> {
+    select(Kind::ALL).prop_flat_map(body_of)
+}
+
+fn body_of(kind: Kind) -> BoxedStrategy<Body> {
+    match kind {
+        Kind::ScheduleJob => schedule().prop_map(|schedule| Body::ScheduleJob { schedule }).boxed(),
+        Kind::ClaimWork => (any::<u16>(), any::<[[u8; 16]; 3]>(), any::<u64>(), hlc())
+            .prop_map(|(step, [owner, worker, token], lease_ms, seen)| Body::ClaimWork {
+                step,
+                owner: NodeId::from_bytes(owner),
+                worker: WorkerId::from_bytes(worker),
+                token: LeaseToken::from_bytes(token),
+                lease_ms,
+                seen,
+            })
+            .boxed(),
+        Kind::CompleteJob => (held(), content()).prop_map(|(held, result)| Body::CompleteJob { held, result }).boxed(),
+        Kind::FailJob => (held(), any::<(bool, u32, String)>())
+            .prop_map(|(held, (retryable, jitter_ms, error))| Body::FailJob { held, retryable, jitter_ms, error })
+            .boxed(),
+        Kind::YieldWork => {
+            (held(), any::<String>()).prop_map(|(held, reason)| Body::YieldWork { held, reason }).boxed()
+        }
+        Kind::ExpireWork => any::<(u16, u32, bool, u32)>()
+            .prop_map(|(step, epoch, gone, jitter_ms)| {
+                let reason = if gone { ExpireReason::OwnerGone } else { ExpireReason::DeadlinePassed };
+                Body::ExpireWork { step, epoch, reason, jitter_ms }
+            })
+            .boxed(),
+        Kind::TimeoutWork => any::<(u16, u32, u32)>()
+            .prop_map(|(step, epoch, jitter_ms)| Body::TimeoutWork { step, epoch, jitter_ms })
+            .boxed(),
+        Kind::CancelTask => any::<(bool, String)>()
+            .prop_map(|(hard, reason)| {
+                let mode = if hard { CancelMode::Hard } else { CancelMode::Soft };
+                Body::CancelTask { mode, reason }
+            })
+            .boxed(),
+        Kind::RedriveTask => any::<String>().prop_map(|reason| Body::RedriveTask { reason }).boxed(),
+        Kind::ApproveStep => (any::<u16>(), hash()).prop_map(|(step, ask)| Body::ApproveStep { step, ask }).boxed(),
+        Kind::DenyStep => (any::<u16>(), hash(), any::<String>())
+            .prop_map(|(step, ask, reason)| Body::DenyStep { step, ask, reason })
+            .boxed(),
+    }
+}
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let key = prop_oneof![
+        hash().prop_map(IdempotencyKey::Request),
+        any::<[u8; 16]>().prop_map(|bytes| IdempotencyKey::RequestId(RequestId::from_bytes(bytes))),
+        name().prop_map(IdempotencyKey::Given),
+    ];
+    (name(), key, hash(), any::<u128>(), vec(step(), 0..4))
+        .prop_map(|(name, key, fingerprint, trace_id, steps)| Schedule { name, key, fingerprint, trace_id, steps })
+}
+
+fn step() -> impl Strategy<Value = StepSpec> {
+    let graph = (vec(any::<u16>(), 0..4), any::<Option<u16>>(), option::of(content()));
+    let ask = option::of(any::<(String, Option<u64>)>().prop_map(|(text, deadline_ms)| Ask { text, deadline_ms }));
+    let limits = (any::<(u32, u64, u64)>(), any::<Option<u64>>(), ask);
+    (name(), name(), select(&Priority::ALL[..]), graph, limits).prop_map(
+        |(name, agent, priority, (depends_on, compensates, input), (retry, timeout_ms, approve))| StepSpec {
+            name,
+            agent,
+            priority,
+            depends_on,
+            compensates,
+            input,
+            retry: RetryPolicy { max_attempts: retry.0, backoff: Backoff { base_ms: retry.1, max_ms: retry.2 } },
+            timeout_ms,
+            approve,
+        },
+    )
+}
+
+fn held() -> impl Strategy<Value = Held> {
+    any::<(u16, u32, [u8; 16])>().prop_map(|(step, epoch, token)| Held {
+        step,
+        epoch,
+        token: LeaseToken::from_bytes(token),
+    })
+}
+
+fn content() -> impl Strategy<Value = ContentRef> {
+    (hash(), any::<u32>(), select(vec![Media::Json, Media::Text])).prop_map(|(hash, len, media)| ContentRef {
+        hash,
+        len,
+        media,
+    })
+}
+
+fn hlc() -> impl Strategy<Value = Hlc> {
+    any::<(u64, u32, [u8; 16])>().prop_map(|(wall_ms, logical, node)| Hlc {
+        wall_ms,
+        logical,
+        node: NodeId::from_bytes(node),
+    })
+}
+
+fn hash() -> impl Strategy<Value = Hash> {
+    any::<[u8; 32]>().prop_map(Hash)
+}
+
+fn name() -> impl Strategy<Value = Name> {
+    "[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}".prop_map(|text| text.parse().unwrap())
+}

@@ -1,0 +1,121 @@
+//! One op of every kind, with nothing random in it.
+
+use crate::{
+    backoff::Backoff,
+    content::{ContentRef, Media},
+    hash::Hash,
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    lanes::Priority,
+    name::Name,
+    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Op, Scope, WriteClass},
+    task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+};
+
+/// A time as it is today: ids and stamps are as long as they will be.
+pub(super) const NOW_MS: u64 = 1_760_000_000_000;
+
+pub(super) fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+pub(super) fn node(n: u128) -> NodeId {
+    NodeId::new(NOW_MS, n)
+}
+
+pub(super) fn hlc(after_ms: u64) -> Hlc {
+    Hlc { wall_ms: NOW_MS + after_ms, logical: 3, node: node(1) }
+}
+
+/// The header of the op in place `seq` of the chain of node 1.
+pub(super) fn header(seq: u64) -> Header {
+    Header {
+        op_id: OpId::new(NOW_MS + seq, u128::from(seq)),
+        origin: node(1),
+        origin_epoch: 1,
+        seq,
+        hlc: hlc(seq),
+        author: name("alice"),
+        source: name("cli"),
+        namespace: name("default"),
+        scope: Scope::Task(TaskId::new(NOW_MS, 9)),
+        write_class: WriteClass::Strong,
+        causal_deps: Vec::new(),
+    }
+}
+
+pub(super) fn held() -> Held {
+    Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) }
+}
+
+pub(super) fn single_step() -> StepSpec {
+    StepSpec {
+        name: name("echo"),
+        agent: name("echo"),
+        priority: Priority::Normal,
+        depends_on: Vec::new(),
+        compensates: None,
+        input: Some(ContentRef::of(Media::Json, b"{}")),
+        retry: RetryPolicy::default(),
+        timeout_ms: None,
+        approve: None,
+    }
+}
+
+/// A graph that sets every field of a step at least once.
+fn schedule() -> Schedule {
+    let second = StepSpec {
+        name: name("publish"),
+        priority: Priority::High,
+        depends_on: vec![0],
+        input: None,
+        retry: RetryPolicy { max_attempts: 7, backoff: Backoff { base_ms: 10, max_ms: 1000 } },
+        timeout_ms: Some(30_000),
+        approve: Some(Ask { text: "Publish?".to_owned(), deadline_ms: Some(60_000) }),
+        ..single_step()
+    };
+    let undo = StepSpec { name: name("undo"), compensates: Some(0), input: None, ..single_step() };
+    Schedule {
+        name: name("release"),
+        key: IdempotencyKey::RequestId(RequestId::new(NOW_MS, 4)),
+        fingerprint: Hash::sha256(b"request"),
+        trace_id: 0x0123_4567_89ab_cdef,
+        steps: vec![single_step(), second, undo],
+    }
+}
+
+pub(super) fn body(kind: Kind) -> Body {
+    let (held, ask) = (held(), Hash::sha256(b"Publish?"));
+    let text = |text: &str| text.to_owned();
+    match kind {
+        Kind::ScheduleJob => Body::ScheduleJob { schedule: schedule() },
+        Kind::ClaimWork => Body::ClaimWork {
+            step: 0,
+            owner: node(1),
+            worker: WorkerId::new(NOW_MS, 2),
+            token: held.token,
+            lease_ms: 120_000,
+            seen: hlc(0),
+        },
+        Kind::CompleteJob => Body::CompleteJob { held, result: ContentRef::of(Media::Json, b"{\"ok\":true}") },
+        Kind::FailJob => Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") },
+        Kind::YieldWork => Body::YieldWork { held, reason: text("shutting down") },
+        Kind::ExpireWork => Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 },
+        Kind::TimeoutWork => Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 },
+        Kind::CancelTask => Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") },
+        Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
+        Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
+        Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
+    }
+}
+
+pub(super) fn bytes_of(header: &Header, body: &Body) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Op::encode(header, body, &mut bytes);
+    bytes
+}
+
+/// The bytes of one op of every kind, each in its own place of one chain.
+pub(super) fn one_of_each() -> Vec<(Kind, Vec<u8>)> {
+    (1u64..).zip(Kind::ALL).map(|(seq, kind)| (*kind, bytes_of(&header(seq), &body(*kind)))).collect()
+}

@@ -1,0 +1,117 @@
+//! Rows as bytes, and the hash of all rows.
+//!
+//! A row's bytes are a version and its postcard form without what is of this node only, so the same ops give the same
+//! bytes on every node. Each row has a sum, checked when the row is read. The **state hash** is the wrapping addition
+//! of the sums of all rows: it is kept up by adding the new sum and taking the old one off, whatever the order, and it
+//! tells a store that lost, kept or bent a row from one that did not.
+
+use crate::{
+    id::TaskId,
+    op::append,
+    task::{Step, Task, TaskRows},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+const VERSION: u8 = 1;
+
+/// Which row it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKey {
+    /// The row of a task.
+    Task(TaskId),
+    /// The row of a task's step at this place.
+    Step(TaskId, u16),
+}
+
+/// The sum of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowSum(pub u128);
+
+/// The sum of all rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StateHash(pub u128);
+
+/// Why a row's bytes cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Written by a newer program.
+    #[error("row version {found} is not known here")]
+    Version {
+        /// The version.
+        found: u8,
+    },
+    /// Not what was written.
+    #[error("the row does not match its sum")]
+    Sum,
+    /// Matches its sum and cannot be read all the same.
+    #[error("the row cannot be read: {detail}")]
+    Damaged {
+        /// What the decoder said.
+        detail: String,
+    },
+}
+
+impl StateHash {
+    /// The state hash after a row with sum `old` became one with sum `new`.
+    pub fn change(&mut self, old: RowSum, new: RowSum) {
+        self.0 = self.0.wrapping_sub(old.0).wrapping_add(new.0);
+    }
+
+    /// The hash of these rows alone.
+    pub fn of(rows: &TaskRows) -> Self {
+        let mut hash = Self::default();
+        let mut bytes = Vec::new();
+        hash.change(RowSum::default(), encode_task(&rows.task, &mut bytes));
+        for (index, step) in rows.indexed() {
+            hash.change(RowSum::default(), encode_step(rows.task.id, index, step, &mut bytes));
+        }
+        hash
+    }
+}
+
+/// Writes the task's row over `out` and gives its sum.
+pub fn encode_task(task: &Task, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Task(task.id), task, out)
+}
+
+/// Writes the step's row over `out` and gives its sum.
+pub fn encode_step(task: TaskId, index: u16, step: &Step, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Step(task, index), step, out)
+}
+
+/// The row with these bytes, if they have this sum.
+pub fn decode<T: DeserializeOwned>(key: RowKey, bytes: &[u8], sum: RowSum) -> Result<T, Error> {
+    if sum_of(key, bytes) != sum {
+        return Err(Error::Sum);
+    }
+    match bytes.split_first() {
+        Some((&VERSION, rest)) => {
+            postcard::from_bytes(rest).map_err(|error| Error::Damaged { detail: error.to_string() })
+        }
+        Some((&found, _)) => Err(Error::Version { found }),
+        None => Err(Error::Damaged { detail: "it is empty".to_owned() }),
+    }
+}
+
+fn encode<T: Serialize>(key: RowKey, row: &T, out: &mut Vec<u8>) -> RowSum {
+    out.clear();
+    out.push(VERSION);
+    append(row, out);
+    sum_of(key, out)
+}
+
+/// The key is part of the sum, so that a row in another's place is found.
+fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
+    let mut hasher = blake3::Hasher::new();
+    match key {
+        RowKey::Task(task) => hasher.update(b"t").update(&task.to_bytes()),
+        RowKey::Step(task, index) => hasher.update(b"s").update(&task.to_bytes()).update(&index.to_be_bytes()),
+    };
+    hasher.update(bytes);
+    let mut sum = [0; 16];
+    hasher.finalize_xof().fill(&mut sum);
+    RowSum(u128::from_be_bytes(sum))
+}
+
+#[cfg(test)]
+mod tests;

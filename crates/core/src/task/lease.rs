@@ -1,0 +1,43 @@
+//! What several verbs ask before they move a step that somebody holds.
+
+use super::{
+    apply::Refusal,
+    state::{Step, TaskRows},
+    table::{Status, Verb, targets},
+};
+use crate::op::Held;
+
+/// The step at `index`, if the table lets `verb` move it from where it rests.
+pub(super) fn step_for(rows: &mut TaskRows, index: u16, verb: Verb) -> Result<&mut Step, Refusal> {
+    let count = rows.steps.len();
+    let step = rows.steps.get_mut(usize::from(index)).ok_or(Refusal::NoStep { step: index, count })?;
+    if targets(step.status, verb).is_empty() {
+        return Err(Refusal::NotPossible { name: step.spec.name.clone(), verb, found: step.status });
+    }
+    Ok(step)
+}
+
+/// The step that `held` names, if it shows the token and the epoch that are in force. The fence (D7).
+pub(super) fn held_step<'a>(rows: &'a mut TaskRows, held: &Held) -> Result<&'a mut Step, Refusal> {
+    let count = rows.steps.len();
+    let step = rows.steps.get_mut(usize::from(held.step)).ok_or(Refusal::NoStep { step: held.step, count })?;
+    let holds = step.lease.as_ref().is_some_and(|lease| lease.token == held.token);
+    if holds && step.epoch == held.epoch && step.status == Status::Running {
+        return Ok(step);
+    }
+    Err(fenced(step, held.epoch))
+}
+
+/// The running step at `index` at this epoch.
+pub(super) fn attempt(rows: &mut TaskRows, index: u16, epoch: u32) -> Result<&mut Step, Refusal> {
+    let count = rows.steps.len();
+    let step = rows.steps.get_mut(usize::from(index)).ok_or(Refusal::NoStep { step: index, count })?;
+    if step.status == Status::Running && step.epoch == epoch {
+        return Ok(step);
+    }
+    Err(fenced(step, epoch))
+}
+
+fn fenced(step: &Step, given: u32) -> Refusal {
+    Refusal::Fenced { name: step.spec.name.clone(), found: step.status, epoch: step.epoch, given }
+}

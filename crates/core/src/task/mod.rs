@@ -1,0 +1,48 @@
+//! The task machine: a task, its steps, and every verb that moves them.
+//!
+//! A task is a graph of steps. A step is claimed under a lease, tried, and ends; what follows from its end (the next
+//! steps, the compensation of earlier ones, the end of the task) is part of the same op. So the log holds facts
+//! that somebody said, and everything that is derived from them is derived here, the same way on every node.
+//!
+//! ```text
+//!            approve                    complete
+//!  WAITING ───────────► PENDING ─claim─► RUNNING ────────► SUCCESS
+//!     │ deny               ▲  ▲            │ fail (retryable), expire, time out
+//!     ▼                    │  └──yield─────┤
+//!  FAILED ◄─fail (final)───┼───────────────┼──────────────► RETRYING ─claim (when due)─► RUNNING
+//!     └──redrive───────────┤               └─(attempts used up)─► DEAD_LETTER ─redrive─► PENDING
+//!                          └── CANCELLED, SKIPPED: redrive
+//! ```
+//!
+//! [`table::TRANSITIONS`] is that picture as data, and no step moves but through it. Each verb is one file: it looks,
+//! refuses with what it found ([`Refusal`]) or changes the rows; a refusal has changed nothing. [`validate()`] says what
+//! is true of the rows after every op.
+
+pub mod approve;
+pub mod cancel;
+pub mod claim;
+pub mod complete;
+pub mod expire;
+pub mod fail;
+pub mod graph;
+pub mod redrive;
+pub mod request;
+pub mod spec;
+pub mod state;
+pub mod submit;
+pub mod table;
+pub mod timeout;
+pub mod yields;
+
+mod apply;
+mod follow;
+mod lease;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+pub use apply::{Effect, Refusal, apply};
+pub use state::{Attempt, Lease, Outcome, Step, Task, TaskRows};
+pub use table::{Status, Verb};
+pub use validate::{Invalid, validate};

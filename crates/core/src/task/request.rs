@@ -1,0 +1,221 @@
+//! A request: what a user writes down, in JSON or YAML, and what becomes of it on the log.
+//!
+//! Steps refer to each other by name here and by place on the log. Inputs stand here in full; the log gets their
+//! hashes, and the bytes travel beside it.
+
+use super::{
+    graph,
+    spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+};
+use crate::{
+    backoff::Backoff,
+    canonical,
+    content::{ContentRef, INLINE_BYTES_MAX, Media},
+    hash::Hash,
+    lanes::Priority,
+    name::Name,
+    op::{BODY_BYTES_MAX, append},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a user asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What people call it.
+    pub name: Name,
+    /// The graph.
+    pub steps: Vec<StepRequest>,
+}
+
+/// One step of the graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepRequest {
+    /// The step's name.
+    pub id: Name,
+    /// Who is to do it.
+    pub agent: Name,
+    /// What it is given; without one it gets `{step: result}` of the steps that it depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// Which lane it waits in.
+    #[serde(default)]
+    pub priority: Priority,
+    /// Names of steps that must succeed first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<Name>,
+    /// How often and how soon it is tried again.
+    #[serde(default)]
+    pub retry: RetryRequest,
+    /// How long one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// The step that undoes this one when a later step fails for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compensate: Option<Name>,
+    /// What a person must agree to first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Ask>,
+}
+
+/// How often and how soon a step is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetryRequest {
+    /// Attempts in all.
+    pub max_attempts: u32,
+    /// Time before the second attempt.
+    pub base_backoff_ms: u64,
+    /// The longest time between two attempts.
+    pub max_backoff_ms: u64,
+}
+
+impl Default for RetryRequest {
+    fn default() -> Self {
+        let RetryPolicy { max_attempts, backoff } = RetryPolicy::default();
+        Self { max_attempts, base_backoff_ms: backoff.base_ms, max_backoff_ms: backoff.max_ms }
+    }
+}
+
+/// A request that can be put on the log: the op's body and the content that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// What goes on the log.
+    pub schedule: Schedule,
+    /// The bytes of each step's input, by the step's place.
+    pub inputs: Vec<(u16, Vec<u8>)>,
+}
+
+/// Why a request cannot be put on the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A step refers to a name that no step has.
+    #[error("step `{step}`: {field} names `{unknown}`, but no step has that id")]
+    UnknownStep {
+        /// The step.
+        step: Name,
+        /// Which of its fields.
+        field: &'static str,
+        /// The name.
+        unknown: Name,
+    },
+    /// The graph cannot be run.
+    #[error(transparent)]
+    Graph(#[from] graph::Error),
+    /// A value has no canonical form.
+    #[error("the request cannot be written down: {0}")]
+    Canonical(#[from] canonical::Error),
+    /// An input is too long.
+    #[error(
+        "step `{step}`: the input is {found} bytes long; at most {INLINE_BYTES_MAX} are possible. Put the rest in a file and pass its path"
+    )]
+    InputTooLong {
+        /// The step.
+        step: Name,
+        /// Its length.
+        found: usize,
+    },
+    /// The graph is too large for one op.
+    #[error(
+        "the graph takes {found} bytes on the log; at most {BODY_BYTES_MAX} are possible. Split it into several tasks"
+    )]
+    TooLarge {
+        /// How many it takes.
+        found: usize,
+    },
+}
+
+impl Request {
+    /// A task of one step.
+    pub fn single(agent: Name, input: Option<Value>) -> Self {
+        let step = StepRequest {
+            id: agent.clone(),
+            agent: agent.clone(),
+            input,
+            priority: Priority::default(),
+            depends_on: Vec::new(),
+            retry: RetryRequest::default(),
+            timeout_ms: None,
+            compensate: None,
+            approve: None,
+        };
+        Self { name: agent, steps: vec![step] }
+    }
+
+    /// Makes the op's body. Without a `key`, equal requests in a namespace are one task (R6).
+    pub fn prepare(&self, namespace: &Name, key: Option<IdempotencyKey>, trace_id: u128) -> Result<Prepared, Error> {
+        if self.steps.len() > graph::STEPS_MAX {
+            return Err(graph::Error::TooMany { found: self.steps.len() }.into()); // before there are more than places
+        }
+        let fingerprint = self.fingerprint(namespace)?;
+        let places: BTreeMap<&Name, u16> = self.steps.iter().map(|step| &step.id).zip(0u16..).collect();
+        let mut inputs = Vec::new();
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for (index, step) in (0u16..).zip(&self.steps) {
+            let input = step.input.as_ref().map(|value| input_bytes(step, value)).transpose()?;
+            let reference = input.as_ref().map(|bytes| ContentRef::of(Media::Json, bytes));
+            inputs.extend(input.map(|bytes| (index, bytes)));
+            let mut undoes = self.steps.iter().filter(|other| other.compensate.as_ref() == Some(&step.id));
+            let (undoes, more) = (undoes.next(), undoes.next());
+            if more.is_some() {
+                return Err(graph::Error::Compensation { name: step.id.clone() }.into());
+            }
+            if let Some(unknown) = step.compensate.as_ref().filter(|name| !places.contains_key(name)) {
+                return Err(unknown_step(step, "compensate", unknown));
+            }
+            steps.push(StepSpec {
+                name: step.id.clone(),
+                agent: step.agent.clone(),
+                priority: step.priority,
+                depends_on: places_of(step, &places)?,
+                compensates: undoes.map(|other| places[&other.id]),
+                input: reference,
+                retry: step.retry.into(),
+                timeout_ms: step.timeout_ms,
+                approve: step.approve.clone(),
+            });
+        }
+        graph::check(&steps)?;
+        let key = key.unwrap_or(IdempotencyKey::Request(fingerprint));
+        let schedule = Schedule { name: self.name.clone(), key, fingerprint, trace_id, steps };
+        let mut body = Vec::new();
+        append(&schedule, &mut body);
+        if body.len() > BODY_BYTES_MAX {
+            return Err(Error::TooLarge { found: body.len() });
+        }
+        Ok(Prepared { schedule, inputs })
+    }
+
+    /// SHA-256 of the canonical request.
+    fn fingerprint(&self, namespace: &Name) -> Result<Hash, Error> {
+        let value = serde_json::json!({ "namespace": namespace, "request": self });
+        Ok(Hash(canonical::sha256(&value)?))
+    }
+}
+
+fn places_of(step: &StepRequest, places: &BTreeMap<&Name, u16>) -> Result<Vec<u16>, Error> {
+    let place = |name| places.get(name).copied().ok_or_else(|| unknown_step(step, "depends_on", name));
+    step.depends_on.iter().map(place).collect()
+}
+
+fn unknown_step(step: &StepRequest, field: &'static str, unknown: &Name) -> Error {
+    Error::UnknownStep { step: step.id.clone(), field, unknown: unknown.clone() }
+}
+
+fn input_bytes(step: &StepRequest, value: &Value) -> Result<Vec<u8>, Error> {
+    let bytes = value.to_string().into_bytes();
+    if bytes.len() > INLINE_BYTES_MAX {
+        return Err(Error::InputTooLong { step: step.id.clone(), found: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+impl From<RetryRequest> for RetryPolicy {
+    fn from(retry: RetryRequest) -> Self {
+        let backoff = Backoff { base_ms: retry.base_backoff_ms, max_ms: retry.max_backoff_ms };
+        Self { max_attempts: retry.max_attempts, backoff }
+    }
+}

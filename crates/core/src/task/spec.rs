@@ -1,0 +1,153 @@
+//! What a task asks for, as it stands on the log.
+
+use crate::{backoff::Backoff, content::ContentRef, hash::Hash, id::RequestId, lanes::Priority, name::Name};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The body of a ScheduleJob op.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// What people call the task.
+    pub name: Name,
+    /// Equal keys in a namespace are one task (R6, D5).
+    pub key: IdempotencyKey,
+    /// SHA-256 of the canonical request: the same key with another request is refused.
+    pub fingerprint: Hash,
+    /// One trace a task.
+    #[serde(with = "trace_id")]
+    pub trace_id: u128,
+    /// The graph.
+    pub steps: Vec<StepSpec>,
+}
+
+/// One step of the graph. `depends_on` and `compensates` are places in the list of steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepSpec {
+    /// The step's name within its task.
+    pub name: Name,
+    /// Who is to do it.
+    pub agent: Name,
+    /// Which lane it waits in.
+    pub priority: Priority,
+    /// Steps that must succeed first.
+    pub depends_on: Vec<u16>,
+    /// Set on a compensating step: the step whose work it undoes (R4).
+    pub compensates: Option<u16>,
+    /// What it is given; without one it gets the results of the steps it depends on.
+    pub input: Option<ContentRef>,
+    /// How often and how soon it is tried again.
+    pub retry: RetryPolicy,
+    /// How long one attempt may take.
+    pub timeout_ms: Option<u64>,
+    /// What a person must agree to before it runs.
+    pub approve: Option<Ask>,
+}
+
+/// How often and how soon a failed step is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// Attempts in all, at least 1.
+    pub max_attempts: u32,
+    /// Time between them.
+    pub backoff: Backoff,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_attempts: 3, backoff: Backoff::default() }
+    }
+}
+
+/// Exactly what a person is asked. Also written by users: a misspelt deadline is refused, not passed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// The question.
+    pub text: String,
+    /// Without an answer after this time the step is denied.
+    pub deadline_ms: Option<u64>,
+}
+
+impl Ask {
+    /// What a decision must cite, so that nobody approves something else than what they read.
+    pub fn hash(&self) -> Hash {
+        Hash::sha256(self.text.as_bytes())
+    }
+}
+
+/// What makes two submits the same one (R6, D5).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum IdempotencyKey {
+    /// The caller gave none: SHA-256 of the canonical request.
+    Request(Hash),
+    /// A ULID made per intended submit.
+    RequestId(RequestId),
+    /// The caller's own word.
+    Given(Name),
+}
+
+impl IdempotencyKey {
+    /// The key as bytes: a tag and what follows; equal keys have equal bytes and no others.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(33);
+        match self {
+            Self::Request(hash) => {
+                bytes.push(0);
+                bytes.extend_from_slice(&hash.0);
+            }
+            Self::RequestId(id) => {
+                bytes.push(1);
+                bytes.extend_from_slice(&id.to_bytes());
+            }
+            Self::Given(name) => {
+                bytes.push(2);
+                bytes.extend_from_slice(name.as_str().as_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// The key with these bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (tag, rest) = bytes.split_first()?;
+        match tag {
+            0 => Some(Self::Request(Hash(rest.try_into().ok()?))),
+            1 => Some(Self::RequestId(RequestId::from_bytes(rest.try_into().ok()?))),
+            2 => Some(Self::Given(std::str::from_utf8(rest).ok()?.parse().ok()?)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(hash) => hash.fmt(f),
+            Self::RequestId(id) => id.fmt(f),
+            Self::Given(name) => name.fmt(f),
+        }
+    }
+}
+
+/// A trace id is 32 hexadecimal digits for people and programs that read text, because no JSON number holds it.
+pub(super) mod trace_id {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+    pub(crate) fn serialize<S: Serializer>(id: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(&format_args!("{id:032x}"))
+        } else {
+            id.serialize(serializer)
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+        if !deserializer.is_human_readable() {
+            return u128::deserialize(deserializer);
+        }
+        let text = String::deserialize(deserializer)?;
+        let is_id = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let parsed = u128::from_str_radix(&text, 16).ok().filter(|_| is_id);
+        parsed.ok_or_else(|| D::Error::custom("a trace id is 32 hexadecimal digits"))
+    }
+}

@@ -1,0 +1,91 @@
+//! What is true of a task's rows after every op. Tests and the simulator ask after each step; a broken rule is a bug here.
+
+use super::{
+    state::{HISTORY_MAX, Step, TaskRows},
+    table::Status,
+};
+
+/// A rule that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{rule}{}", step.map_or(String::new(), |step| format!(" (step {step})")))]
+pub struct Invalid {
+    /// The rule.
+    pub rule: &'static str,
+    /// The step that breaks it, if it is about one.
+    pub step: Option<u16>,
+}
+
+/// Checks every rule; the first broken one is the answer.
+pub fn validate(rows: &TaskRows) -> Result<(), Invalid> {
+    for (index, step) in rows.indexed() {
+        for (holds, rule) in step_rules(rows, step) {
+            if !holds {
+                return Err(Invalid { rule, step: Some(index) });
+            }
+        }
+    }
+    match task_rules(rows).into_iter().find(|(holds, _)| !holds) {
+        Some((_, rule)) => Err(Invalid { rule, step: None }),
+        None => Ok(()),
+    }
+}
+
+fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 11] {
+    let status = step.status;
+    let at_rest = status.is_terminal();
+    let succeeded = |of: &u16| rows.steps[usize::from(*of)].status == Status::Success;
+    let counted = rows.steps.iter().filter(|other| other.success == step.success).count();
+    [
+        ((status == Status::Running) == step.lease.is_some(), "a step is leased exactly while it runs"),
+        (step.attempt <= step.epoch, "no attempt without an epoch of its own"),
+        (step.attempt <= step.spec.retry.max_attempts, "no more attempts than allowed"),
+        ((status == Status::Success) == step.result.is_some(), "a result exactly on success"),
+        ((status == Status::Success) == (step.success > 0), "a place among the successes exactly on success"),
+        (step.success == 0 || counted == 1, "no two successes have one place"),
+        (!step.ready || !at_rest, "a step that ended is not ready"),
+        (!step.ready || step.spec.depends_on.iter().all(succeeded), "a ready step's dependencies have succeeded"),
+        (status != Status::Waiting || (step.spec.approve.is_some() && !step.ready), "only a step that asks waits"),
+        (status != Status::Retrying || (step.due_ms > 0 && step.attempt > 0), "a retrying step was tried and is due"),
+        (
+            step.history.len() <= HISTORY_MAX && step.history.is_sorted_by_key(|a| a.epoch),
+            "history is short and in order",
+        ),
+    ]
+}
+
+fn task_rules(rows: &TaskRows) -> [(bool, &'static str); 6] {
+    let task = &rows.task;
+    let all_at_rest = rows.steps.iter().all(|step| step.status.is_terminal());
+    let graph = || rows.steps.iter().filter(|step| !step.is_compensation());
+    let moves = |step: &Step| step.ready || matches!(step.status, Status::Running | Status::Waiting | Status::Retrying);
+    [
+        (task.status.is_terminal() == all_at_rest, "a task has ended exactly when all its steps have"),
+        (
+            task.status != Status::Success || graph().all(|step| step.status == Status::Success),
+            "a task succeeds only with all its steps",
+        ),
+        ((task.status == Status::Success) == task.result_hash.is_some(), "a result hash exactly on success"),
+        (task.status.is_terminal() || rows.steps.iter().any(moves), "an open task has something that can go on"),
+        (
+            matches!(
+                task.status,
+                Status::Pending
+                    | Status::Running
+                    | Status::Success
+                    | Status::Failed
+                    | Status::DeadLetter
+                    | Status::Cancelled
+            ),
+            "a task has a status of tasks",
+        ),
+        (
+            task.failing.is_none_or(|failing| {
+                matches!(
+                    rows.steps[usize::from(failing.step)].status,
+                    Status::Failed | Status::DeadLetter | Status::Cancelled
+                )
+            }),
+            "a failing task names the step that failed",
+        ),
+    ]
+}

@@ -1,0 +1,13 @@
+//! The fold: nodes that hold the same ops hold the same rows, in whatever order the ops arrived (L12, D18), and what
+//! liars write takes effect nowhere or everywhere.
+//!
+//! Histories are written by several authors, each of whom has heard only a part of what the others wrote. Some of them
+//! lie: they date back, copy a time, fork their chain, or speak for others.
+
+mod arrivals;
+mod author;
+mod claims;
+mod history;
+mod integrity;
+mod order;
+mod reference;

@@ -1,0 +1,64 @@
+//! What holds along the fold, op by op in the order of time.
+
+use crate::{
+    history::{history, moves},
+    reference::admitted,
+};
+use proptest::prelude::*;
+use relaymesh_core::{
+    fold::Fold,
+    op::{Body, Scope},
+    task::{TaskRows, apply},
+};
+use std::collections::BTreeMap;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn epochs_never_shrink_and_a_step_has_one_result_until_it_is_redriven(
+        authors in 2..=4usize, moves in moves(10..80),
+    ) {
+        let ops = history(authors, &moves);
+        let mut scopes: BTreeMap<Scope, Option<TaskRows>> = BTreeMap::new();
+        let mut results: BTreeMap<(Scope, u16), usize> = BTreeMap::new();
+        for op in admitted(&ops) {
+            let scope = op.header.scope;
+            let rows = scopes.entry(scope).or_default();
+            let before = rows.clone();
+            let outcome = apply(rows, &op, &mut Vec::new());
+            if outcome.is_err() {
+                prop_assert_eq!(&*rows, &before);
+                continue;
+            }
+            if let Some((before, after)) = before.as_ref().zip(rows.as_ref()) {
+                for (old, new) in before.steps.iter().zip(&after.steps) {
+                    prop_assert!(new.epoch >= old.epoch);
+                }
+            }
+            if let Body::CompleteJob { held, .. } = &op.body {
+                let count = results.entry((scope, held.step)).or_default();
+                *count += 1;
+                prop_assert_eq!(*count, 1, "a second result for step {}", held.step);
+            }
+            if let Body::RedriveTask { .. } = &op.body {
+                results.retain(|(of, index), _| {
+                    *of != scope || rows.as_ref().is_some_and(|rows| rows.steps[usize::from(*index)].result.is_some())
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_result_is_always_of_the_claim_with_the_fence_in_force(moves in moves(10..80)) {
+        let ops = history(3, &moves);
+        let fold = Fold::of(ops.clone());
+        for rows in fold.all_rows() {
+            for (index, step) in rows.indexed().filter(|(_, step)| step.result.is_some()) {
+                let of_step = |body: &Body| matches!(body, Body::CompleteJob { held, result }
+                    if held.step == index && held.epoch == step.epoch && Some(*result) == step.result);
+                prop_assert!(ops.iter().any(|op| of_step(&op.body)));
+            }
+        }
+    }
+}
