@@ -1,0 +1,199 @@
+//! A batch: everything that one commit makes durable, all of it or none.
+
+use relaymesh_core::{
+    hash::Hash,
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, StepId, TaskId, WorkerId},
+    name::Name,
+    op::Chain,
+    row::{RowSum, StateHash},
+    task::{Status, spec::IdempotencyKey},
+};
+
+use crate::{ContentKey, StepKey, traits::Queue};
+
+/// Where a log stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Arrival number of the newest op; 0 when there is none.
+    pub pos: u64,
+    /// This node's own chain.
+    pub chain: Chain,
+    /// Hash of all rows.
+    pub state: StateHash,
+}
+
+impl Head {
+    /// The head of an empty log.
+    pub fn new(origin: NodeId, origin_epoch: u32) -> Self {
+        Self { pos: 0, chain: Chain::new(origin, origin_epoch), state: StateHash::default() }
+    }
+
+    /// The newest time on the log.
+    pub fn hlc(&self) -> Option<Hlc> {
+        self.chain.hlc
+    }
+}
+
+/// Everything that one commit makes durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Where the log stands after it.
+    pub head: Head,
+    /// New ops, in order, without gaps.
+    pub ops: Vec<StoredOp>,
+    /// Task rows, each at most once.
+    pub tasks: Vec<TaskPut>,
+    /// Step rows, each at most once.
+    pub steps: Vec<StepPut>,
+    /// Idempotency rows, each at most once.
+    pub idempotency: Vec<IdempotencyRow>,
+    /// New content.
+    pub content: Vec<ContentPut>,
+    /// Journal: words that came too late.
+    pub conflicts: Vec<LeaseConflict>,
+    /// Journal: one row a worker and tick for all that it holds (R16).
+    pub heartbeats: Vec<Heartbeat>,
+}
+
+impl Batch {
+    /// A batch that changes nothing.
+    pub fn new(head: Head) -> Self {
+        Self {
+            head,
+            ops: Vec::new(),
+            tasks: Vec::new(),
+            steps: Vec::new(),
+            idempotency: Vec::new(),
+            content: Vec::new(),
+            conflicts: Vec::new(),
+            heartbeats: Vec::new(),
+        }
+    }
+
+    /// Whether a commit of it would change nothing.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty() && self.conflicts.is_empty() && self.heartbeats.is_empty()
+    }
+}
+
+/// An op as it lies in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredOp {
+    /// Arrival number.
+    pub pos: u64,
+    /// The bytes that were hashed.
+    pub bytes: Vec<u8>,
+    /// Hash over the op before it and the bytes.
+    pub hash: Hash,
+}
+
+/// A task row: its bytes, and what is looked up beside them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskPut {
+    /// The row's key.
+    pub key: u64,
+    /// Whether there is no such row yet.
+    pub created: bool,
+    /// The task.
+    pub id: TaskId,
+    /// The team or project it belongs to.
+    pub namespace: Name,
+    /// Where it rests.
+    pub status: Status,
+    /// One trace a task.
+    pub trace_id: u128,
+    /// When it was submitted.
+    pub created_ms: u64,
+    /// When it last changed.
+    pub updated_ms: u64,
+    /// The row.
+    pub bytes: Vec<u8>,
+    /// The row's sum.
+    pub sum: RowSum,
+}
+
+/// A step row: its bytes, and what is looked up beside them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepPut {
+    /// The row's key.
+    pub key: StepKey,
+    /// Whether there is no such row yet.
+    pub created: bool,
+    /// The step's agent.
+    pub agent: Name,
+    /// Where it rests.
+    pub status: Status,
+    /// Attempts since submit or redrive.
+    pub attempt: u32,
+    /// Which queue it stands in, if any, and since or from when.
+    pub queue: Option<(Queue, u64)>,
+    /// Who holds it.
+    pub lease: Option<(NodeId, LeaseToken)>,
+    /// Arrival number of the op that carried the result; 0 for none.
+    pub result_pos: u64,
+    /// When it last changed.
+    pub updated_ms: u64,
+    /// The row.
+    pub bytes: Vec<u8>,
+    /// The row's sum.
+    pub sum: RowSum,
+}
+
+/// What a repeated submit finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyRow {
+    /// Keys are unique within a namespace.
+    pub namespace: Name,
+    /// The key.
+    pub key: IdempotencyKey,
+    /// Whether there is no such row yet.
+    pub created: bool,
+    /// The key of the task's row.
+    pub task_key: u64,
+    /// The task.
+    pub task: TaskId,
+    /// Where the task rests: as of submit, and again once it has ended.
+    pub status: Status,
+    /// Hash of the request that made it.
+    pub fingerprint: Hash,
+    /// Hash of the result, once there is one.
+    pub result_hash: Option<Hash>,
+    /// When the task ended; the time to live counts from here (D5).
+    pub processed_ms: Option<u64>,
+}
+
+/// New content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentPut {
+    /// Where it lies.
+    pub key: ContentKey,
+    /// The bytes that the op names by hash.
+    pub bytes: Vec<u8>,
+}
+
+/// A word from a worker that did not hold the step any more (D7).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseConflict {
+    /// When.
+    pub at_ms: u64,
+    /// Which step.
+    pub step: StepId,
+    /// What was tried: `complete`, `fail`, `yield`.
+    pub verb: &'static str,
+    /// Where the step rested.
+    pub found: Status,
+    /// The fence in force.
+    pub epoch: u32,
+    /// The fence that was shown.
+    pub given: u32,
+}
+
+/// A worker was heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// Who.
+    pub worker: WorkerId,
+    /// When, by the wall clock: for people and for recovery only (R10).
+    pub at_ms: u64,
+}

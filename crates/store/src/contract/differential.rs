@@ -1,0 +1,196 @@
+//! Two backends, one random history, every answer compared after every commit.
+//!
+//! The contract says what people thought of; this finds what they did not. A seed derives the whole history, so a
+//! failure is repeated by its seed alone.
+
+use super::{
+    Backend,
+    author::{Author, LEASE_MS, OWNERS, WORKERS},
+    graph::{Graph, asking, name, step},
+    snapshot::Snapshot,
+};
+use crate::{Batch, Error, Store};
+use relaymesh_core::{
+    id::TaskId,
+    lanes::Priority,
+    op::{CancelMode, Held},
+    task::{
+        Refusal, Status, Step, TaskRows,
+        spec::{IdempotencyKey, RetryPolicy, StepSpec},
+    },
+};
+
+const COMMITS: u64 = 30;
+const COMMANDS_MAX: u64 = 12;
+
+/// Plays one history per seed on a fresh `A` and a fresh `B`, and stops at the first answer that differs.
+pub fn differential<A: Backend, B: Backend>(seeds: impl IntoIterator<Item = u64>) {
+    for seed in seeds {
+        let mut dice = Dice(seed);
+        let (mut a, mut b) = (Side::<A>::new(), Side::<B>::new());
+        let mut author = Author::resume(&mut a.store().reader().unwrap());
+        for commit in 0..COMMITS {
+            for _ in 0..dice.below(COMMANDS_MAX) {
+                command(&mut author, &mut dice);
+            }
+            let batch = author.take();
+            a.commit(&batch);
+            b.commit(&batch);
+            if dice.below(4) == 0 && !batch.ops.is_empty() {
+                let errors = [a.store().commit(&batch), b.store().commit(&batch)].map(Result::unwrap_err);
+                assert!(errors.iter().all(|error| matches!(error, Error::Conflict { .. })), "{errors:?}");
+            }
+            [&mut a as &mut dyn Restart, &mut b].into_iter().for_each(|side| {
+                if dice.below(6) == 0 {
+                    side.restart();
+                }
+            });
+            if batch.head.pos > 0 {
+                a.snapshot().must_equal(&b.snapshot(), &format!("the other store (seed {seed}, commit {commit})"));
+            }
+        }
+    }
+}
+
+/// One backend with its open store.
+struct Side<B: Backend> {
+    backend: B,
+    store: Option<B::Store>,
+}
+
+trait Restart {
+    fn restart(&mut self);
+}
+
+impl<B: Backend> Side<B> {
+    fn new() -> Self {
+        let mut backend = B::fresh();
+        let store = Some(backend.open().unwrap());
+        Self { backend, store }
+    }
+
+    fn store(&mut self) -> &mut B::Store {
+        self.store.as_mut().unwrap()
+    }
+
+    fn commit(&mut self, batch: &Batch) {
+        self.store().commit(batch).unwrap();
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        Snapshot::of(&mut self.store().reader().unwrap())
+    }
+}
+
+impl<B: Backend> Restart for Side<B> {
+    fn restart(&mut self) {
+        drop(self.store.take());
+        self.store = Some(self.backend.open().unwrap());
+    }
+}
+
+/// One random command. Most are possible; those that are not are refused by the kernel and leave nothing behind.
+fn command(author: &mut Author, dice: &mut Dice) {
+    author.now_ms += [0, 1, 50, 2_000, LEASE_MS][dice.index(5)];
+    let tasks: Vec<TaskId> = author.all_rows().map(|rows| rows.task.id).collect();
+    if tasks.is_empty() || dice.below(5) == 0 {
+        let graph = graph(dice, author.now_ms);
+        author.submit(&graph);
+        return;
+    }
+    let task = tasks[dice.index(tasks.len())];
+    let step = dice.index(author.rows(task).steps.len()) as u16;
+    let worker = WORKERS[dice.index(3)];
+    // A refusal is a possible answer to a random command, so outcomes are not looked at.
+    let _ = match dice.below(14) {
+        0..5 => claim(author, dice),
+        5..11 => running(author, dice),
+        11 => author.cancel(task, if dice.below(2) == 0 { CancelMode::Hard } else { CancelMode::Soft }),
+        12 => author.redrive(task),
+        _ => author.decide(task, step, dice.below(3) > 0),
+    };
+    if dice.below(8) == 0 {
+        author.note_heartbeat(worker);
+        author.note_conflict(task, step, ["complete", "fail", "yield"][dice.index(3)], dice.below(9) as u32);
+    }
+}
+
+/// Somebody takes a step that can be taken.
+fn claim(author: &mut Author, dice: &mut Dice) -> Result<(), Refusal> {
+    let now_ms = author.now_ms;
+    let open = |rows: &TaskRows| -> Vec<(TaskId, u16)> {
+        rows.indexed().filter(|(_, step)| step.is_claimable(now_ms)).map(|(place, _)| (rows.task.id, place)).collect()
+    };
+    let open: Vec<_> = author.all_rows().flat_map(open).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let (task, step) = open[dice.index(open.len())];
+    author.try_claim(task, step, OWNERS[dice.index(3)], WORKERS[dice.index(3)]).map(drop)
+}
+
+/// Something happens to a step that somebody holds.
+fn running(author: &mut Author, dice: &mut Dice) -> Result<(), Refusal> {
+    let held: Vec<(TaskId, Held)> = author.all_rows().flat_map(held_of).collect();
+    if held.is_empty() {
+        return Ok(());
+    }
+    let (task, held) = held[dice.index(held.len())];
+    match dice.below(8) {
+        0..4 => author.complete(task, held, &vec![b'1'; dice.index(3) * 40]),
+        4 => author.fail(task, held, true),
+        5 => author.fail(task, held, false),
+        6 => author.give_back(task, held),
+        _ => {
+            author.now_ms += LEASE_MS;
+            author.expire(task, held.step, held.epoch)
+        }
+    }
+}
+
+fn held_of(rows: &TaskRows) -> Vec<(TaskId, Held)> {
+    let running = rows.indexed().filter(|(_, step)| step.status == Status::Running);
+    let held = |(step, row): (u16, &Step)| {
+        let token = row.lease.as_ref()?.token;
+        Some((rows.task.id, Held { step, epoch: row.epoch, token }))
+    };
+    running.filter_map(held).collect()
+}
+
+fn graph(dice: &mut Dice, now_ms: u64) -> Graph {
+    let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
+    let lane = [Priority::High, Priority::Normal, Priority::Low][dice.index(3)];
+    let base = match dice.below(6) {
+        0 | 1 => Graph::single(),
+        2 => Graph::chain(3).input(2, b"[1,2]"),
+        3 => Graph::wide(4).input(0, b"").input(3, &[b'x'; 100]),
+        4 => Graph::of(vec![asking("a", Some(3_000)), asking("b", None)]),
+        _ => Graph::of(vec![
+            step("do"),
+            StepSpec { depends_on: vec![0], retry: once, ..step("then") },
+            StepSpec { compensates: Some(0), ..step("undo") },
+        ]),
+    };
+    let graph = base.namespace(["default", "people", "p"][dice.index(3)]).priority(lane);
+    match dice.below(3) {
+        0 => graph.key(IdempotencyKey::Given(name(&format!("k{now_ms}-{}", dice.below(u64::MAX))))),
+        _ => graph,
+    }
+}
+
+/// SplitMix64: small, and the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % end
+    }
+
+    fn index(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
+    }
+}

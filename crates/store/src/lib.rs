@@ -1,0 +1,24 @@
+//! The store seam: rows and ops in, rows and ops out, no rules.
+//!
+//! A [`Store`] is the writer and the only one; a [`Reader`] sees what has been committed. The traits live here, with
+//! their users; implementations depend on this crate. [`memory`] is the smallest one, and `contract` is the suite of
+//! named promises that every one keeps.
+//!
+//! This crate does no I/O.
+
+pub mod batch;
+pub mod error;
+pub mod key;
+pub mod memory;
+pub mod saved;
+pub mod traits;
+pub mod verify;
+
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
+
+pub use batch::{Batch, ContentPut, Head, Heartbeat, IdempotencyRow, LeaseConflict, StepPut, StoredOp, TaskPut};
+pub use error::Error;
+pub use key::{ContentKey, StepKey};
+pub use saved::Saved;
+pub use traits::{Queue, Reader, Store, TaskFilter};

@@ -1,0 +1,229 @@
+//! The smallest store: everything in one place behind a lock, gone with the last handle.
+//!
+//! It exists so that the layers above can be tested without a disk, and as the measure that other stores are compared
+//! with. Rows lie here as bytes with their sums, just as on a disk, and are decoded and checked on every read. A
+//! memory store that kept the decoded rows would be shorter, and would hide every mistake in encoding.
+//!
+//! A [`Disk`] is what outlives a [`MemoryStore`]: drop the store, open the disk again, and what was committed is there.
+//! Faults are asked for on the disk, because that is where they happen.
+
+mod state;
+
+use crate::{
+    Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, Store, StoredOp, TaskFilter,
+    TaskPut,
+};
+use relaymesh_core::{
+    id::{NodeId, TaskId, WorkerId},
+    name::Name,
+    row::{self, RowKey},
+    task::{Task, TaskRows, spec::IdempotencyKey},
+};
+use state::State;
+use std::{
+    ops::Bound,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The epoch of a new store's chain.
+const FIRST_EPOCH: u32 = 1;
+
+/// What outlives a [`MemoryStore`]. Clones are the same disk.
+#[derive(Debug, Clone)]
+pub struct Disk(Arc<Mutex<State>>);
+
+/// The writer on a [`Disk`].
+#[derive(Debug)]
+pub struct MemoryStore {
+    disk: Disk,
+}
+
+/// A reader of a [`Disk`]. It sees a commit as soon as it has returned.
+#[derive(Debug, Clone)]
+pub struct MemoryReader {
+    disk: Disk,
+}
+
+impl Disk {
+    /// An empty disk for `node`.
+    pub fn new(node: NodeId) -> Self {
+        Self(Arc::new(Mutex::new(State::new(Head::new(node, FIRST_EPOCH)))))
+    }
+
+    /// Opens the writer; `InUse` while another one lives.
+    pub fn open(&self) -> Result<MemoryStore, Error> {
+        self.state().open()?;
+        Ok(MemoryStore { disk: self.clone() })
+    }
+
+    /// A reader, whether or not a writer lives.
+    pub fn reader(&self) -> MemoryReader {
+        MemoryReader { disk: self.clone() }
+    }
+
+    /// Makes the next commit fail with `error`.
+    ///
+    /// After `Poisoned` all later commits are `Poisoned` too, until the disk is opened again; only then `applied` shows:
+    /// whether the batch had reached the disk. After any other error nothing has changed, later commits succeed, and
+    /// `applied` means nothing.
+    pub fn fail_next_commit(&self, error: Error, applied: bool) {
+        self.state().fail_next(error, applied);
+    }
+
+    /// Flips a bit of a row behind the store's back. False when there is no such row.
+    pub fn corrupt_row(&self, key: RowKey) -> bool {
+        self.state().row_bytes(key).and_then(|bytes| bytes.last_mut()).map(|byte| *byte ^= 1).is_some()
+    }
+
+    /// A lock that a panicking test left behind still guards whole batches: [`State`] checks before it changes.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MemoryStore {
+    /// A new, empty store for `node` on a disk of its own.
+    pub fn new(node: NodeId) -> Self {
+        let disk = Disk::new(node);
+        disk.state().writer = true;
+        Self { disk }
+    }
+
+    /// What outlives this store.
+    pub fn disk(&self) -> Disk {
+        self.disk.clone()
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.disk.state().writer = false;
+    }
+}
+
+impl Store for MemoryStore {
+    type Reader = MemoryReader;
+
+    fn reader(&self) -> Result<MemoryReader, Error> {
+        Ok(self.disk.reader())
+    }
+
+    fn commit(&mut self, batch: &Batch) -> Result<(), Error> {
+        self.disk.state().commit(batch)
+    }
+}
+
+impl Reader for MemoryReader {
+    fn head(&mut self) -> Result<Head, Error> {
+        Ok(self.disk.state().head.clone())
+    }
+
+    fn task(&mut self, id: TaskId) -> Result<Option<TaskRows>, Error> {
+        let state = self.disk.state();
+        state.tasks_by_id.get(&id).and_then(|key| state.tasks.get(key)).map(|row| rows(&state, row)).transpose()
+    }
+
+    fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error> {
+        let state = self.disk.state();
+        state.tasks.get(&key).map(|row| rows(&state, row)).transpose()
+    }
+
+    fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {
+        let state = self.disk.state();
+        let wanted = |row: &&TaskPut| {
+            filter.namespace.as_ref().is_none_or(|namespace| *namespace == row.namespace)
+                && filter.status.is_none_or(|status| status == row.status)
+        };
+        let below = before.map_or(Bound::Unbounded, Bound::Excluded);
+        let newest_first = state.tasks.range((Bound::Unbounded, below)).rev().map(|(_, row)| row);
+        newest_first.filter(wanted).take(limit).map(decode_task).collect()
+    }
+
+    fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error> {
+        let state = self.disk.state();
+        Ok(state.idempotency.get(&(namespace.clone(), key.clone())).cloned())
+    }
+
+    fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.disk.state().content.get(&key).cloned())
+    }
+
+    fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
+        let state = self.disk.state();
+        let range = (Bound::Excluded(after), Bound::Unbounded);
+        Ok(state.ops.range(range).take(limit).map(|(_, op)| op.clone()).collect())
+    }
+
+    fn due(
+        &mut self,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<Vec<(u64, StepKey)>, Error> {
+        let state = self.disk.state();
+        let from = after.map_or(Bound::Included((queue, 0, StepKey::from_raw(0))), |(due_ms, key)| {
+            Bound::Excluded((queue, due_ms, key))
+        });
+        let waiting =
+            state.queues.range((from, Bound::Unbounded)).take_while(|(q, due_ms, _)| *q == queue && *due_ms <= now_ms);
+        Ok(waiting.take(limit).map(|(_, due_ms, key)| (*due_ms, *key)).collect())
+    }
+
+    fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {
+        let state = self.disk.state();
+        let later = |queue: Queue| {
+            let from = Bound::Excluded((queue, now_ms, StepKey::from_raw(u64::MAX)));
+            state
+                .queues
+                .range((from, Bound::Unbounded))
+                .next()
+                .filter(|(q, ..)| *q == queue)
+                .map(|(_, due_ms, _)| *due_ms)
+        };
+        Ok(Queue::ALL.into_iter().filter_map(later).min())
+    }
+
+    fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
+        let state = self.disk.state();
+        let from = after.map_or(Bound::Included((owner, StepKey::from_raw(0))), |key| Bound::Excluded((owner, key)));
+        let held = state.leases.range((from, Bound::Unbounded)).take_while(|(o, _)| *o == owner);
+        Ok(held.take(limit).map(|(_, key)| *key).collect())
+    }
+
+    fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {
+        Ok(self.disk.state().conflicts.iter().rev().take(limit).cloned().collect())
+    }
+
+    fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error> {
+        Ok(self.disk.state().heartbeats.get(&worker).copied())
+    }
+
+    fn counts(&mut self) -> Result<(u64, u64), Error> {
+        let state = self.disk.state();
+        Ok((state.tasks.len() as u64, state.steps.len() as u64))
+    }
+}
+
+fn decode_task(row: &TaskPut) -> Result<Task, Error> {
+    let decoded = row::decode(RowKey::Task(row.id), &row.bytes, row.sum);
+    let task: Task = decoded.map_err(|error| Error::row(row.id, "task", &error))?;
+    Ok(Task { key: row.key, ..task })
+}
+
+fn rows(state: &State, row: &TaskPut) -> Result<TaskRows, Error> {
+    let task = decode_task(row)?;
+    let mut steps = Vec::new();
+    for (place, step) in (0u16..).zip(state.steps_of(row.key)) {
+        let decoded = if step.key.place() == place {
+            row::decode(RowKey::Step(row.id, place), &step.bytes, step.sum)
+        } else {
+            Err(row::Error::Damaged { detail: format!("it is missing; the next one is {}", step.key.place()) })
+        };
+        let mut decoded: relaymesh_core::task::Step =
+            decoded.map_err(|error| Error::row(row.id, &format!("step {place}"), &error))?;
+        decoded.result_pos = step.result_pos;
+        steps.push(decoded);
+    }
+    Ok(TaskRows { task, steps })
+}

@@ -1,0 +1,177 @@
+//! What lies on a [`Disk`](super::Disk), and how a batch gets there.
+//!
+//! Invariant: a batch is checked as a whole before anything of it is applied, and applying it cannot fail. That is all
+//! there is to "all or none" in memory.
+
+use crate::{
+    Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, StepKey, StepPut, StoredOp, TaskPut,
+};
+use relaymesh_core::{
+    id::{NodeId, TaskId, WorkerId},
+    name::Name,
+    row::RowKey,
+    task::spec::IdempotencyKey,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
+
+/// Everything that was committed, and what stands around it.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) head: Head,
+    pub(crate) ops: BTreeMap<u64, StoredOp>,
+    pub(crate) tasks: BTreeMap<u64, TaskPut>,
+    pub(crate) tasks_by_id: BTreeMap<TaskId, u64>,
+    pub(crate) steps: BTreeMap<StepKey, StepPut>,
+    pub(crate) queues: BTreeSet<(Queue, u64, StepKey)>,
+    pub(crate) leases: BTreeSet<(NodeId, StepKey)>,
+    pub(crate) idempotency: BTreeMap<(Name, IdempotencyKey), IdempotencyRow>,
+    pub(crate) content: BTreeMap<ContentKey, Vec<u8>>,
+    pub(crate) conflicts: Vec<LeaseConflict>,
+    pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
+    /// Whether a writer lives.
+    pub(crate) writer: bool,
+    fault: Option<(Error, bool)>,
+    poison: Option<Error>,
+    /// A batch that reached the disk although its commit was poisoned. It shows after the next start.
+    survivor: Option<Batch>,
+}
+
+impl State {
+    pub(super) fn new(head: Head) -> Self {
+        Self {
+            head,
+            ops: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            tasks_by_id: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            queues: BTreeSet::new(),
+            leases: BTreeSet::new(),
+            idempotency: BTreeMap::new(),
+            content: BTreeMap::new(),
+            conflicts: Vec::new(),
+            heartbeats: BTreeMap::new(),
+            writer: false,
+            fault: None,
+            poison: None,
+            survivor: None,
+        }
+    }
+
+    pub(super) fn open(&mut self) -> Result<(), Error> {
+        if self.writer {
+            return Err(Error::InUse { detail: "another store is open on this disk; drop it first".to_owned() });
+        }
+        self.writer = true;
+        self.poison = None;
+        if let Some(batch) = self.survivor.take() {
+            self.apply(&batch);
+        }
+        Ok(())
+    }
+
+    pub(super) fn fail_next(&mut self, error: Error, applied: bool) {
+        self.fault = Some((error, applied));
+    }
+
+    pub(super) fn commit(&mut self, batch: &Batch) -> Result<(), Error> {
+        if let Some(poison) = &self.poison {
+            return Err(poison.clone());
+        }
+        self.check(batch)?;
+        let Some((error, applied)) = self.fault.take() else {
+            self.apply(batch);
+            return Ok(());
+        };
+        if matches!(error, Error::Poisoned { .. }) {
+            self.poison = Some(error.clone());
+            self.survivor = applied.then(|| batch.clone());
+        }
+        Err(error)
+    }
+
+    /// The step rows of the task with this key, by place.
+    pub(super) fn steps_of(&self, task: u64) -> impl Iterator<Item = &StepPut> {
+        self.steps.range(StepKey::new(task, 0)..StepKey::new(task + 1, 0)).map(|(_, step)| step)
+    }
+
+    /// The bytes of a row, to be damaged.
+    pub(super) fn row_bytes(&mut self, key: RowKey) -> Option<&mut Vec<u8>> {
+        match key {
+            RowKey::Task(id) => Some(&mut self.tasks.get_mut(self.tasks_by_id.get(&id)?)?.bytes),
+            RowKey::Step(id, place) => {
+                let key = StepKey::new(*self.tasks_by_id.get(&id)?, place);
+                Some(&mut self.steps.get_mut(&key)?.bytes)
+            }
+        }
+    }
+
+    fn check(&self, batch: &Batch) -> Result<(), Error> {
+        for (op, expected) in batch.ops.iter().zip(self.head.pos + 1..) {
+            if op.pos != expected {
+                return Err(conflict(format!("op {} does not follow op {}", op.pos, expected - 1)));
+            }
+        }
+        let end = self.head.pos + batch.ops.len() as u64;
+        if batch.head.pos != end {
+            return Err(conflict(format!("the new head is at {}, but the ops end at {end}", batch.head.pos)));
+        }
+        check_rows("task", &self.tasks, batch.tasks.iter().map(|row| (row.key, row.created)))?;
+        let new_ids = batch.tasks.iter().filter(|row| row.created).map(|row| (row.id, true));
+        check_rows("task", &self.tasks_by_id, new_ids)?;
+        check_rows("step", &self.steps, batch.steps.iter().map(|row| (row.key, row.created)))?;
+        let keys = batch.idempotency.iter().map(|row| ((row.namespace.clone(), row.key.clone()), row.created));
+        check_rows("idempotency", &self.idempotency, keys)?;
+        check_rows("content", &self.content, batch.content.iter().map(|content| (content.key, true)))
+    }
+
+    fn apply(&mut self, batch: &Batch) {
+        self.head = batch.head.clone();
+        self.ops.extend(batch.ops.iter().map(|op| (op.pos, op.clone())));
+        self.tasks_by_id.extend(batch.tasks.iter().map(|row| (row.id, row.key)));
+        self.tasks.extend(batch.tasks.iter().map(|row| (row.key, row.clone())));
+        batch.steps.iter().for_each(|step| self.put_step(step));
+        for row in &batch.idempotency {
+            let row = IdempotencyRow { created: false, ..row.clone() };
+            self.idempotency.insert((row.namespace.clone(), row.key.clone()), row);
+        }
+        self.content.extend(batch.content.iter().map(|content| (content.key, content.bytes.clone())));
+        self.conflicts.extend(batch.conflicts.iter().cloned());
+        self.heartbeats.extend(batch.heartbeats.iter().map(|beat| (beat.worker, beat.at_ms)));
+    }
+
+    /// Puts the row and keeps the two indexes up.
+    fn put_step(&mut self, step: &StepPut) {
+        let key = step.key;
+        if let Some(old) = self.steps.insert(key, step.clone()) {
+            old.queue.map(|(queue, due_ms)| self.queues.remove(&(queue, due_ms, key)));
+            old.lease.map(|(owner, _)| self.leases.remove(&(owner, key)));
+        }
+        self.queues.extend(step.queue.map(|(queue, due_ms)| (queue, due_ms, key)));
+        self.leases.extend(step.lease.map(|(owner, _)| (owner, key)));
+    }
+}
+
+/// Rows that are `created` must be new, the others there already.
+fn check_rows<K: Ord + Clone + Debug, V>(
+    what: &str,
+    there: &BTreeMap<K, V>,
+    rows: impl Iterator<Item = (K, bool)>,
+) -> Result<(), Error> {
+    let mut new = BTreeSet::new();
+    for (key, created) in rows {
+        match (created, there.contains_key(&key)) {
+            (true, false) if new.insert(key.clone()) => {}
+            (false, true) => {}
+            (true, _) => return Err(conflict(format!("the {what} row {key:?} exists already"))),
+            (false, false) => return Err(conflict(format!("there is no {what} row {key:?} to change"))),
+        }
+    }
+    Ok(())
+}
+
+fn conflict(detail: String) -> Error {
+    Error::Conflict { detail }
+}

@@ -1,0 +1,127 @@
+//! What a store promises. One writer, any number of readers.
+
+use crate::{Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
+use relaymesh_core::{
+    id::{NodeId, TaskId, WorkerId},
+    lanes::Priority,
+    name::Name,
+    task::{Status, Step, Task, TaskRows, spec::IdempotencyKey},
+};
+
+/// The writer. There is one per store.
+pub trait Store: Send + 'static {
+    /// What reads it.
+    type Reader: Reader;
+
+    /// A new reader. It sees every batch whose commit has returned.
+    fn reader(&self) -> Result<Self::Reader, Error>;
+
+    /// Makes the batch durable: all of it or, on any error but `Poisoned`, none of it.
+    ///
+    /// *Durable* when it returns `Ok`: a power cut right after loses nothing. *Readable* by every reader from then on.
+    /// *Ordered*: ops must follow the head without a gap, and `created` rows must be new, the others there already;
+    /// otherwise `Conflict`. *Idempotent*: no; a batch committed twice is a `Conflict`.
+    ///
+    /// `Full`: nothing changed, and the next commit may succeed. `Poisoned`: it is unknown whether the batch is durable;
+    /// every later commit is `Poisoned` too, and only a new start settles it.
+    fn commit(&mut self, batch: &Batch) -> Result<(), Error>;
+}
+
+/// A reader of what has been committed. Every answer is of one moment; two answers may be of two.
+pub trait Reader: Send + 'static {
+    /// Where the log stands.
+    fn head(&mut self) -> Result<Head, Error>;
+
+    /// The rows of a task, each checked against its sum.
+    fn task(&mut self, id: TaskId) -> Result<Option<TaskRows>, Error>;
+
+    /// The rows of the task with this key.
+    fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error>;
+
+    /// Task rows without their steps, newest first, from below `before` on.
+    fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error>;
+
+    /// What a submit with this key would repeat. Its `created` is false.
+    fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error>;
+
+    /// The bytes at `key`. Whoever asks checks them against the reference that led there.
+    fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Ops after `pos`, in order.
+    fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error>;
+
+    /// Steps that stand in `queue` and are due at `now_ms`, longest due first, then by key; those after the given one.
+    fn due(
+        &mut self,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<Vec<(u64, StepKey)>, Error>;
+
+    /// When the first step that is not due at `now_ms` falls due, in any queue.
+    fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error>;
+
+    /// Steps that `owner` holds, by key, those after the given one. Found by index, not by a scan (R15).
+    fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error>;
+
+    /// The newest words that came too late, newest first.
+    fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error>;
+
+    /// When a worker was last heard of.
+    fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error>;
+
+    /// How many tasks and steps there are: for checks, not for hot paths.
+    fn counts(&mut self) -> Result<(u64, u64), Error>;
+}
+
+/// Where a step waits for something to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Queue {
+    /// For a worker, in a lane. Due at 0 when it is ready, later when it is a retry.
+    Ready(Priority),
+    /// For an approval that runs out.
+    Approval,
+}
+
+impl Queue {
+    /// Every queue.
+    pub const ALL: [Queue; 4] =
+        [Self::Ready(Priority::High), Self::Ready(Priority::Normal), Self::Ready(Priority::Low), Self::Approval];
+
+    /// The queue that a step stands in, and when it is due there.
+    pub fn of(step: &Step) -> Option<(Self, u64)> {
+        match step.status {
+            Status::Pending | Status::Retrying if step.ready => Some((Self::Ready(step.spec.priority), step.due_ms)),
+            Status::Waiting if step.due_ms > 0 => Some((Self::Approval, step.due_ms)),
+            Status::Pending
+            | Status::Retrying
+            | Status::Waiting
+            | Status::Running
+            | Status::Success
+            | Status::Failed
+            | Status::DeadLetter
+            | Status::Cancelled
+            | Status::Skipped => None,
+        }
+    }
+
+    /// Its number in a table.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Ready(Priority::High) => 0,
+            Self::Ready(Priority::Normal) => 1,
+            Self::Ready(Priority::Low) => 2,
+            Self::Approval => 3,
+        }
+    }
+}
+
+/// Which tasks a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Only of this namespace.
+    pub namespace: Option<Name>,
+    /// Only with this status.
+    pub status: Option<Status>,
+}

@@ -1,0 +1,136 @@
+//! What a check found, where, and what to do about it.
+
+use crate::{ContentKey, Error};
+use relaymesh_core::{
+    content,
+    id::TaskId,
+    op::{Break, Chain},
+    row::StateHash,
+    task::Refusal,
+};
+
+/// What a check found. Nothing was changed by looking.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The store could not answer; a damaged row is found this way.
+    #[error(transparent)]
+    Store(#[from] Error),
+    /// The log is not the one that was written.
+    #[error("{0}. Restore a backup; everything before that op is intact")]
+    Break(#[from] Break),
+    /// The log has a hole.
+    #[error("op {pos} is missing: the next one is {found}. Restore a backup; everything before that op is intact")]
+    Missing {
+        /// The number that is missing.
+        pos: u64,
+        /// The number that is there instead.
+        found: u64,
+    },
+    /// The log does not end where the head says. Fewer ops than the head knows is lost memory; restore a backup.
+    #[error("the head is at op {expected}, but the log ends at op {found}. Restore a backup")]
+    HeadPosition {
+        /// Where the head stands.
+        expected: u64,
+        /// Where the log ends.
+        found: u64,
+    },
+    /// The log ends in the right place with another chain than the head's.
+    #[error(
+        "op {pos} is sequence {} of epoch {} with hash {}; the head says sequence {} of epoch {} with hash {}. Restore a backup",
+        found.seq, found.origin_epoch, found.head, expected.seq, expected.origin_epoch, expected.head
+    )]
+    HeadChain {
+        /// The newest op.
+        pos: u64,
+        /// The chain of the head.
+        expected: Box<Chain>,
+        /// The chain of the ops.
+        found: Box<Chain>,
+    },
+    /// The rows, each good by itself, are not those that were written together.
+    #[error("the rows hash to {:032x}, the head says {:032x} at op {pos}: a row was changed, lost or kept. Rebuild the rows from the log to see which", found.0, expected.0)]
+    State {
+        /// Where the head stands.
+        pos: u64,
+        /// The head's.
+        expected: StateHash,
+        /// That of the rows.
+        found: StateHash,
+    },
+    /// The store counts other rows than it lists.
+    #[error("the store counts {} tasks and {} steps, but lists {} and {}. Rebuild the rows from the log", counted.0, counted.1, listed.0, listed.1)]
+    Counts {
+        /// What it counts.
+        counted: (u64, u64),
+        /// What it lists.
+        listed: (u64, u64),
+    },
+    /// What is looked up beside a task's rows says something else than the rows. Rebuild the rows from the log.
+    #[error(
+        "the {what} of {task} (row {key}) does not say what the rows say: expected {expected}, found {found}. Rebuild the rows from the log"
+    )]
+    Lookup {
+        /// Which look-up: `idempotency row`, `list by status`, …
+        what: &'static str,
+        /// The task.
+        task: TaskId,
+        /// The key of its row.
+        key: u64,
+        /// What follows from the rows.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The queues or leases hold other steps than the rows say. Rebuild the rows from the log.
+    #[error("{what} holds {found} steps, the rows say {expected}, or others of them. Rebuild the rows from the log")]
+    Index {
+        /// Which one.
+        what: String,
+        /// How many follow from the rows.
+        expected: u64,
+        /// How many are there.
+        found: u64,
+    },
+    /// Content that a row names is not there.
+    #[error("{task} names content at op {} place {}, and there is none. Restore a backup", key.pos(), key.place())]
+    NoContent {
+        /// The task.
+        task: TaskId,
+        /// Where it should lie.
+        key: ContentKey,
+    },
+    /// Content is not what a row says of it.
+    #[error("{task}, at op {} place {}: {damage}. Restore a backup", key.pos(), key.place())]
+    Content {
+        /// The task.
+        task: TaskId,
+        /// Where it lies.
+        key: ContentKey,
+        /// What is wrong.
+        damage: content::Damaged,
+    },
+    /// An op on the log has no effect. The author of a log checks before it writes, so this is a bug or a forgery.
+    #[error("op {pos} about {task} has no effect: {refusal}. Report this with the output of `relaymesh log show`")]
+    Refused {
+        /// Where it lies.
+        pos: u64,
+        /// The task.
+        task: TaskId,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A rebuild begins with nothing.
+    #[error("the store to rebuild into has {pos} ops already. Give an empty one")]
+    NotEmpty {
+        /// Where its head stands.
+        pos: u64,
+    },
+    /// Somebody wrote meanwhile.
+    #[error("the store moved from op {from} to op {to} while it was checked. Try again while nobody writes")]
+    Moved {
+        /// Where the head stood.
+        from: u64,
+        /// Where it stands.
+        to: u64,
+    },
+}
