@@ -1,0 +1,229 @@
+//! Writing a batch inside a transaction: THE hot path.
+//!
+//! Each statement is prepared once in the life of the connection and bound by position; sections are written one after
+//! the other, so that each tree is walked along its right edge. New rows are INSERTed and old ones UPDATEd by key, never
+//! "or replaced": a row that is there when it should not be, or the other way round, is a conflict and undoes it all.
+
+use crate::{columns, head};
+use relaymesh_core::row::RowSum;
+use relaymesh_store::{Batch, Error, Head, IdempotencyRow, StepPut, TaskPut};
+use rusqlite::{CachedStatement, Connection};
+
+/// Why a batch cannot be written. The transaction is still open, or SQLite has undone it.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The rows that are there do not fit.
+    Conflict(String),
+    /// SQLite said no.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+/// Whether the batch goes on from `head`. Looks at nothing else.
+pub(crate) fn continues(head: &Head, batch: &Batch) -> Result<(), Error> {
+    for (op, expected) in batch.ops.iter().zip(head.pos + 1..) {
+        if op.pos != expected {
+            return Err(Error::Conflict { detail: format!("op {} does not follow op {}", op.pos, expected - 1) });
+        }
+    }
+    let end = head.pos + batch.ops.len() as u64;
+    if batch.head.pos != end {
+        let detail = format!("the new head is at {}, but the ops end at {end}", batch.head.pos);
+        return Err(Error::Conflict { detail });
+    }
+    Ok(())
+}
+
+/// Writes everything; the caller commits or undoes.
+pub(crate) fn write(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
+    ops(connection, batch)?;
+    tasks(connection, &batch.tasks)?;
+    steps(connection, &batch.steps)?;
+    idempotency(connection, &batch.idempotency)?;
+    content(connection, batch)?;
+    journals(connection, batch)?;
+    if !head::update(connection, &batch.head)? {
+        return Err(Failure::Conflict("the head row of the log is missing".to_owned()));
+    }
+    Ok(())
+}
+
+fn ops(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
+    if batch.ops.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached("INSERT INTO op_log (pos, bytes, hash) VALUES (?1, ?2, ?3)")?;
+    for op in &batch.ops {
+        insert.execute((columns::int(op.pos)?, &op.bytes[..], &op.hash.0[..]))?;
+    }
+    Ok(())
+}
+
+fn tasks(connection: &Connection, tasks: &[TaskPut]) -> Result<(), Failure> {
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO task_rows (task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    let mut update = connection.prepare_cached(
+        "UPDATE task_rows SET status = ?2, updated_at_ms = ?3, sum = ?4, row = ?5 WHERE task_key = ?1",
+    )?;
+    for task in tasks {
+        let key = columns::int(task.key)?;
+        let (status, updated_ms) = (task.status as u8, columns::time(task.updated_ms));
+        if task.created {
+            insert.execute((
+                key,
+                &task.id.to_bytes()[..],
+                task.namespace.as_str(),
+                status,
+                &task.trace_id.to_be_bytes()[..],
+                columns::time(task.created_ms),
+                updated_ms,
+                &sum(task.sum)[..],
+                &task.bytes[..],
+            ))?;
+        } else {
+            let changed = update.execute((key, status, updated_ms, &sum(task.sum)[..], &task.bytes[..]))?;
+            must_be_there(changed, || format!("there is no task row {} ({}) to change", task.key, task.id))?;
+        }
+    }
+    Ok(())
+}
+
+fn steps(connection: &Connection, steps: &[StepPut]) -> Result<(), Failure> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO step_rows (step_key, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
+         updated_at_ms, sum, row, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
+    let mut update = connection.prepare_cached(
+        "UPDATE step_rows SET status = ?2, attempt = ?3, queue = ?4, due_ms = ?5, lease_owner = ?6, lease_token = ?7, \
+         result_pos = ?8, updated_at_ms = ?9, sum = ?10, row = ?11 WHERE step_key = ?1",
+    )?;
+    for step in steps {
+        if step.created {
+            bind_step(&mut insert, step)?;
+            insert.raw_bind_parameter(12, step.agent.as_str())?;
+            insert.raw_execute()?;
+        } else {
+            bind_step(&mut update, step)?;
+            let changed = update.raw_execute()?;
+            let (task, place) = (step.key.task(), step.key.place());
+            must_be_there(changed, || format!("there is no step row {task}/{place} to change"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The eleven values that both statements for steps begin with.
+fn bind_step(statement: &mut CachedStatement<'_>, step: &StepPut) -> rusqlite::Result<()> {
+    let (queue, due_ms) = columns::queue(step.queue);
+    let lease = step.lease.map(|(owner, token)| (owner.to_bytes(), token.to_bytes()));
+    statement.raw_bind_parameter(1, columns::int(step.key.raw())?)?;
+    statement.raw_bind_parameter(2, step.status as u8)?;
+    statement.raw_bind_parameter(3, step.attempt)?;
+    statement.raw_bind_parameter(4, queue)?;
+    statement.raw_bind_parameter(5, due_ms)?;
+    statement.raw_bind_parameter(6, lease.as_ref().map(|(owner, _)| &owner[..]))?;
+    statement.raw_bind_parameter(7, lease.as_ref().map(|(_, token)| &token[..]))?;
+    statement.raw_bind_parameter(8, columns::int(step.result_pos)?)?;
+    statement.raw_bind_parameter(9, columns::time(step.updated_ms))?;
+    statement.raw_bind_parameter(10, &sum(step.sum)[..])?;
+    statement.raw_bind_parameter(11, &step.bytes[..])
+}
+
+fn idempotency(connection: &Connection, rows: &[IdempotencyRow]) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO idempotency_rows (key, namespace, status, result_hash, processed_at_ms, task_key, task_id, fingerprint) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    let mut update = connection.prepare_cached(
+        "UPDATE idempotency_rows SET status = ?3, result_hash = ?4, processed_at_ms = ?5 WHERE key = ?1 AND namespace = ?2",
+    )?;
+    for row in rows {
+        let (key, namespace) = (row.key.to_bytes(), row.namespace.as_str());
+        let (status, processed_ms) = (row.status as u8, row.processed_ms.map(columns::time));
+        let result_hash = row.result_hash.as_ref().map(|hash| &hash.0[..]);
+        if row.created {
+            insert.execute((
+                &key[..],
+                namespace,
+                status,
+                result_hash,
+                processed_ms,
+                columns::int(row.task_key)?,
+                &row.task.to_bytes()[..],
+                &row.fingerprint.0[..],
+            ))?;
+        } else {
+            let changed = update.execute((&key[..], namespace, status, result_hash, processed_ms))?;
+            must_be_there(changed, || format!("there is no idempotency row {} in {namespace} to change", row.key))?;
+        }
+    }
+    Ok(())
+}
+
+fn content(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
+    if batch.content.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached("INSERT INTO content (content_key, bytes) VALUES (?1, ?2)")?;
+    for content in &batch.content {
+        insert.execute((columns::int(content.key.raw())?, &content.bytes[..]))?;
+    }
+    Ok(())
+}
+
+fn journals(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
+    for conflict in &batch.conflicts {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO lease_conflicts (at_ms, task_id, place, verb, found, epoch, given) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        insert.execute((
+            columns::time(conflict.at_ms),
+            &conflict.step.task.to_bytes()[..],
+            conflict.step.index,
+            columns::verb(conflict.verb).ok_or_else(|| Failure::Conflict(unknown_verb(conflict.verb)))?,
+            conflict.found as u8,
+            conflict.epoch,
+            conflict.given,
+        ))?;
+    }
+    for beat in &batch.heartbeats {
+        let mut put =
+            connection.prepare_cached("INSERT OR REPLACE INTO worker_heartbeats (worker, at_ms) VALUES (?1, ?2)")?;
+        put.execute((&beat.worker.to_bytes()[..], columns::time(beat.at_ms)))?;
+    }
+    Ok(())
+}
+
+/// What SQLite's refusal of a row means to the caller.
+pub(crate) fn conflict(error: &rusqlite::Error) -> Error {
+    Error::Conflict { detail: format!("the batch does not fit the rows that are there: {error}") }
+}
+
+fn unknown_verb(verb: &str) -> String {
+    format!("`{verb}` is no verb that a lease conflict can be about")
+}
+
+fn must_be_there(changed: usize, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
+    if changed == 1 { Ok(()) } else { Err(Failure::Conflict(otherwise())) }
+}
+
+fn sum(sum: RowSum) -> [u8; 16] {
+    sum.0.to_be_bytes()
+}

@@ -1,0 +1,214 @@
+//! The reader: a read-only connection with its own cached statements.
+//!
+//! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
+//! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
+
+use crate::{Root, columns, connect, failure, head, rows};
+use relaymesh_core::{
+    id::{NodeId, StepId, TaskId, WorkerId},
+    name::Name,
+    task::{Task, TaskRows, spec::IdempotencyKey},
+};
+use relaymesh_store::{
+    ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+use std::path::Path;
+
+/// Steps of a queue with the same time as the last one seen, then later ones. Time 0 is that of everything that is ready:
+/// only the key as part of the search keeps a page of a long queue from reading all pages before it.
+pub(crate) const DUE_AT: &str = "SELECT due_ms, step_key FROM step_rows INDEXED BY idx_steps_status_next_retry \
+     WHERE queue = ?1 AND due_ms = ?2 AND step_key > ?3 ORDER BY step_key LIMIT ?4";
+pub(crate) const DUE_AFTER: &str = "SELECT due_ms, step_key FROM step_rows INDEXED BY idx_steps_status_next_retry \
+     WHERE queue = ?1 AND due_ms > ?2 AND due_ms <= ?3 ORDER BY due_ms, step_key LIMIT ?4";
+pub(crate) const NEXT_DUE: &str = "SELECT min(due_ms) FROM step_rows INDEXED BY idx_steps_status_next_retry \
+     WHERE queue = ?1 AND due_ms > ?2";
+pub(crate) const LEASED: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_lease_owner_updated \
+     WHERE lease_owner = ?1 AND step_key > ?2 ORDER BY step_key LIMIT ?3";
+
+/// A read-only connection to a store. Opened by path, or by the store itself.
+#[derive(Debug)]
+pub struct SqliteReader {
+    connection: Connection,
+}
+
+impl SqliteReader {
+    /// Opens the store in the folder `root` for reading. Takes no lock, and asks the sidecar nothing: whoever wants to
+    /// know whether the store has forgotten something opens the writer.
+    pub fn open(root: &Path) -> Result<Self, Error> {
+        Ok(Self { connection: connect::reader(&Root::new(root))? })
+    }
+
+    /// Runs `ask` in one transaction.
+    fn at_one_moment<T>(&mut self, ask: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        let failed = |error| failure::sqlite("cannot begin to read", &error);
+        let transaction = self.connection.transaction().map_err(failed)?;
+        let answer = ask(&transaction)?;
+        transaction.finish().map_err(failed)?;
+        Ok(answer)
+    }
+}
+
+impl Reader for SqliteReader {
+    fn head(&mut self) -> Result<Head, Error> {
+        head::load(&self.connection)
+    }
+
+    fn task(&mut self, id: TaskId) -> Result<Option<TaskRows>, Error> {
+        self.at_one_moment(|connection| rows::task(connection, id))
+    }
+
+    fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error> {
+        self.at_one_moment(|connection| rows::task_at(connection, key))
+    }
+
+    fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {
+        let sql = tasks_sql(filter);
+        let failed = |error| failure::sqlite("cannot list tasks", &error);
+        let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
+        let before = before.map_or(i64::MAX, columns::time);
+        let namespace = filter.namespace.as_ref().map(Name::as_str);
+        let status = filter.status.map(|status| status as u8);
+        let mut found = statement.query((before, rows::count(limit), namespace, status)).map_err(failed)?;
+        let mut tasks = Vec::new();
+        while let Some(row) = found.next().map_err(failed)? {
+            tasks.push(rows::task_row(row)?);
+        }
+        Ok(tasks)
+    }
+
+    fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error> {
+        rows::idempotency(&self.connection, namespace, key)
+    }
+
+    fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {
+        let ask = || {
+            let mut statement = self.connection.prepare_cached("SELECT bytes FROM content WHERE content_key = ?1")?;
+            statement.query_row([columns::time(key.raw())], |row| row.get(0)).optional()
+        };
+        ask().map_err(|error| failure::sqlite("cannot read content", &error))
+    }
+
+    fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
+        rows::ops(&self.connection, after, limit)
+    }
+
+    fn due(
+        &mut self,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<Vec<(u64, StepKey)>, Error> {
+        // The last column value stands for all times beyond it, which are never due.
+        let now = columns::time(now_ms).min(i64::MAX - 1);
+        self.at_one_moment(|connection| due(connection, queue, now, after, limit))
+    }
+
+    fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {
+        let first = |connection: &Connection| {
+            let mut statement = connection.prepare_cached(NEXT_DUE)?;
+            let mut first = None;
+            for queue in Queue::ALL {
+                let found = statement.query_row((queue.number(), columns::time(now_ms)), |row| row.get(0));
+                let found: Option<i64> = found?;
+                first = first.into_iter().chain(found).min();
+            }
+            Ok(first)
+        };
+        let first: Option<i64> = self.at_one_moment(|connection| {
+            first(connection).map_err(|error| failure::sqlite("cannot read the queues", &error))
+        })?;
+        Ok(first.map(|ms| if ms == i64::MAX { u64::MAX } else { u64::try_from(ms).unwrap_or(0) }))
+    }
+
+    fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
+        let ask = || {
+            let after = after.map_or(-1, |key| columns::time(key.raw()));
+            let mut statement = self.connection.prepare_cached(LEASED)?;
+            let key = |row: &Row<'_>| columns::unsigned(row, 0).map(StepKey::from_raw);
+            statement
+                .query_map((&owner.to_bytes()[..], after, rows::count(limit)), key)?
+                .collect::<rusqlite::Result<_>>()
+        };
+        ask().map_err(|error| failure::sqlite("cannot read leases", &error))
+    }
+
+    fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {
+        let ask = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT at_ms, task_id, place, verb, found, epoch, given FROM lease_conflicts \
+                 ORDER BY conflict_key DESC LIMIT ?1",
+            )?;
+            statement.query_map([rows::count(limit)], conflict)?.collect::<rusqlite::Result<_>>()
+        };
+        ask().map_err(|error| failure::sqlite("cannot read lease conflicts", &error))
+    }
+
+    fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error> {
+        let ask = || {
+            let mut statement =
+                self.connection.prepare_cached("SELECT at_ms FROM worker_heartbeats WHERE worker = ?1")?;
+            statement.query_row([&worker.to_bytes()[..]], |row| columns::unsigned(row, 0)).optional()
+        };
+        ask().map_err(|error| failure::sqlite("cannot read a heartbeat", &error))
+    }
+
+    fn counts(&mut self) -> Result<(u64, u64), Error> {
+        rows::counts(&self.connection)
+    }
+}
+
+/// Four texts in all, so that each is prepared once.
+pub(crate) fn tasks_sql(filter: &TaskFilter) -> String {
+    let namespace = if filter.namespace.is_some() { " AND namespace = ?3" } else { " AND ?3 IS NULL" };
+    let status = if filter.status.is_some() { " AND status = ?4" } else { " AND ?4 IS NULL" };
+    let columns = rows::TASK_COLUMNS;
+    format!("SELECT {columns} FROM task_rows WHERE task_key < ?1{namespace}{status} ORDER BY task_key DESC LIMIT ?2")
+}
+
+fn due(
+    connection: &Connection,
+    queue: Queue,
+    now: i64,
+    after: Option<(u64, StepKey)>,
+    limit: usize,
+) -> Result<Vec<(u64, StepKey)>, Error> {
+    let ask = || {
+        let entry = |row: &Row<'_>| Ok((columns::unsigned(row, 0)?, StepKey::from_raw(columns::unsigned(row, 1)?)));
+        let mut found: Vec<(u64, StepKey)> = Vec::new();
+        let mut from = -1;
+        if let Some((due_ms, key)) = after {
+            from = columns::time(due_ms);
+            if from <= now {
+                let seen = columns::time(key.raw());
+                let mut statement = connection.prepare_cached(DUE_AT)?;
+                let rows = statement.query_map((queue.number(), from, seen, rows::count(limit)), entry)?;
+                found = rows.collect::<rusqlite::Result<_>>()?;
+            }
+        }
+        let room = rows::count(limit - found.len());
+        let mut statement = connection.prepare_cached(DUE_AFTER)?;
+        for entry in statement.query_map((queue.number(), from, now, room), entry)? {
+            found.push(entry?);
+        }
+        Ok(found)
+    };
+    ask().map_err(|error| failure::sqlite("cannot read a queue", &error))
+}
+
+fn conflict(row: &Row<'_>) -> rusqlite::Result<LeaseConflict> {
+    let text = row.get_ref(3)?.as_str()?;
+    let verb = columns::verb(text).ok_or_else(|| {
+        let unknown = format!("`{text}` is no verb that a lease conflict can be about");
+        rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Text, unknown.into())
+    })?;
+    Ok(LeaseConflict {
+        at_ms: columns::unsigned(row, 0)?,
+        step: StepId { task: TaskId::from_bytes(row.get(1)?), index: row.get(2)? },
+        verb,
+        found: columns::status(row, 4)?,
+        epoch: row.get(5)?,
+        given: row.get(6)?,
+    })
+}

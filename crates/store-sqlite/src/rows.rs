@@ -1,0 +1,187 @@
+//! Rows out of the tables, each checked against its sum and against the columns beside it.
+//!
+//! The blob is the row; the columns are there to find it by. If a column says something else than the row, then an index
+//! has led us astray or somebody has edited the file, and the answer is `Damaged`, not one of the two.
+
+use crate::{columns, failure};
+use relaymesh_core::{
+    hash::Hash,
+    id::{LeaseToken, NodeId, TaskId},
+    name::Name,
+    row::{self, RowKey, RowSum},
+    task::{Step, Task, TaskRows, spec::IdempotencyKey},
+};
+use relaymesh_store::{Error, IdempotencyRow, Queue, StepKey, StoredOp};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// What a task's row is read from; see [`task_row`].
+pub(crate) const TASK_COLUMNS: &str =
+    "task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row";
+
+/// The rows of the task with this key. The caller sees to it that both reads are of one moment.
+pub(crate) fn task_at(connection: &Connection, key: u64) -> Result<Option<TaskRows>, Error> {
+    let sql = "SELECT task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row \
+               FROM task_rows WHERE task_key = ?1";
+    let Ok(key) = i64::try_from(key) else { return Ok(None) };
+    find(connection, sql, key)
+}
+
+/// The rows of the task with this id.
+pub(crate) fn task(connection: &Connection, id: TaskId) -> Result<Option<TaskRows>, Error> {
+    let sql = "SELECT task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row \
+               FROM task_rows WHERE task_id = ?1";
+    find(connection, sql, &id.to_bytes()[..])
+}
+
+fn find(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<Option<TaskRows>, Error> {
+    let failed = |error| failure::sqlite("cannot read a task", &error);
+    let mut statement = connection.prepare_cached(sql).map_err(failed)?;
+    let mut found = statement.query([key]).map_err(failed)?;
+    let Some(row) = found.next().map_err(failed)? else { return Ok(None) };
+    let task = task_row(row)?;
+    let steps = steps(connection, &task)?;
+    Ok(Some(TaskRows { task, steps }))
+}
+
+/// The task in a row of [`TASK_COLUMNS`].
+pub(crate) fn task_row(row: &Row<'_>) -> Result<Task, Error> {
+    let failed = |error| failure::sqlite("cannot read a task row", &error);
+    let read = || {
+        let (key, id) = (columns::unsigned(row, 0)?, TaskId::from_bytes(row.get(1)?));
+        Ok((key, id, RowSum(u128::from_be_bytes(row.get(7)?)), row.get_ref(8)?.as_blob()?))
+    };
+    let (key, id, sum, bytes) = read().map_err(failed)?;
+    let decoded = row::decode(RowKey::Task(id), bytes, sum);
+    let mut task: Task = decoded.map_err(|error| Error::row(id, "task", &error))?;
+    task.key = key;
+    let agrees = || {
+        Ok(task.id == id
+            && row.get_ref(2)?.as_str()? == task.namespace.as_str()
+            && columns::status(row, 3)? == task.status
+            && row.get::<_, [u8; 16]>(4)? == task.trace_id.to_be_bytes()
+            && row.get::<_, i64>(5)? == columns::time(task.created_ms)
+            && row.get::<_, i64>(6)? == columns::time(task.updated_ms))
+    };
+    if agrees().map_err(failed)? { Ok(task) } else { Err(disagrees("task", key, id)) }
+}
+
+fn steps(connection: &Connection, task: &Task) -> Result<Vec<Step>, Error> {
+    let failed = |error| failure::sqlite("cannot read the steps of a task", &error);
+    let bound = |key| columns::int(StepKey::new(key, 0).raw());
+    let read = || Ok((bound(task.key)?, bound(task.key + 1)?));
+    let (from, to) = read().map_err(failed)?;
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT step_key, agent, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
+             updated_at_ms, sum, row FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key",
+        )
+        .map_err(failed)?;
+    let mut found = statement.query([from, to]).map_err(failed)?;
+    let mut steps = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        let place = u16::try_from(steps.len()).unwrap_or(u16::MAX);
+        let key = StepKey::from_raw(columns::unsigned(row, 0).map_err(failed)?);
+        if key.place() != place {
+            return Err(failure::damaged(format!("step {place} of {} is missing", task.id)));
+        }
+        steps.push(step_row(row, task, place)?);
+    }
+    Ok(steps)
+}
+
+fn step_row(row: &Row<'_>, task: &Task, place: u16) -> Result<Step, Error> {
+    let failed = |error| failure::sqlite("cannot read a step row", &error);
+    let read = || {
+        let sum = RowSum(u128::from_be_bytes(row.get(10)?));
+        Ok((sum, row.get_ref(11)?.as_blob()?, columns::unsigned(row, 8)?))
+    };
+    let (sum, bytes, result_pos) = read().map_err(failed)?;
+    let decoded = row::decode(RowKey::Step(task.id, place), bytes, sum);
+    let mut step: Step = decoded.map_err(|error| Error::row(task.id, &format!("step {place}"), &error))?;
+    step.result_pos = result_pos;
+    let agrees = || {
+        let (queue, due_ms) = columns::queue(Queue::of(&step));
+        let lease = step.lease.as_ref();
+        let owner = row.get::<_, Option<[u8; 16]>>(6)?.map(NodeId::from_bytes);
+        let token = row.get::<_, Option<[u8; 16]>>(7)?.map(LeaseToken::from_bytes);
+        Ok(row.get_ref(1)?.as_str()? == step.spec.agent.as_str()
+            && columns::status(row, 2)? == step.status
+            && row.get::<_, u32>(3)? == step.attempt
+            && row.get::<_, Option<u8>>(4)? == queue
+            && row.get::<_, Option<i64>>(5)? == due_ms
+            && owner == lease.map(|lease| lease.owner)
+            && token == lease.map(|lease| lease.token)
+            && row.get::<_, i64>(9)? == columns::time(step.updated_ms))
+    };
+    if agrees().map_err(failed)? {
+        Ok(step)
+    } else {
+        Err(disagrees("step", StepKey::new(task.key, place).raw(), task.id))
+    }
+}
+
+/// Ops after `after`, in order and without a gap.
+pub(crate) fn ops(connection: &Connection, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
+    let failed = |error| failure::sqlite("cannot read the log", &error);
+    let mut statement = connection
+        .prepare_cached("SELECT pos, bytes, hash FROM op_log WHERE pos > ?1 ORDER BY pos LIMIT ?2")
+        .map_err(failed)?;
+    let mut found = statement.query((columns::time(after), count(limit))).map_err(failed)?;
+    let mut ops: Vec<StoredOp> = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        let read = || Ok(StoredOp { pos: columns::unsigned(row, 0)?, bytes: row.get(1)?, hash: Hash(row.get(2)?) });
+        let op = read().map_err(failed)?;
+        let expected = ops.last().map_or(after, |op| op.pos) + 1;
+        if op.pos != expected {
+            return Err(failure::damaged(format!("op {expected} is missing; the next one is {}", op.pos)));
+        }
+        ops.push(op);
+    }
+    Ok(ops)
+}
+
+/// The idempotency row of a key.
+pub(crate) fn idempotency(
+    connection: &Connection,
+    namespace: &Name,
+    key: &IdempotencyKey,
+) -> Result<Option<IdempotencyRow>, Error> {
+    let ask = || {
+        let mut statement = connection.prepare_cached(
+            "SELECT task_key, task_id, status, fingerprint, result_hash, processed_at_ms FROM idempotency_rows \
+             WHERE key = ?1 AND namespace = ?2",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(IdempotencyRow {
+                namespace: namespace.clone(),
+                key: key.clone(),
+                created: false,
+                task_key: columns::unsigned(row, 0)?,
+                task: TaskId::from_bytes(row.get(1)?),
+                status: columns::status(row, 2)?,
+                fingerprint: Hash(row.get(3)?),
+                result_hash: row.get::<_, Option<[u8; 32]>>(4)?.map(Hash),
+                processed_ms: row.get::<_, Option<i64>>(5)?.map(|_| columns::unsigned(row, 5)).transpose()?,
+            })
+        };
+        statement.query_row((&key.to_bytes()[..], namespace.as_str()), read).optional()
+    };
+    ask().map_err(|error| failure::sqlite("cannot read an idempotency row", &error))
+}
+
+/// How many tasks and steps there are.
+pub(crate) fn counts(connection: &Connection) -> Result<(u64, u64), Error> {
+    let sql = "SELECT (SELECT count(*) FROM task_rows), (SELECT count(*) FROM step_rows)";
+    connection
+        .query_row(sql, [], |row| Ok((columns::unsigned(row, 0)?, columns::unsigned(row, 1)?)))
+        .map_err(|error| failure::sqlite("cannot count the rows", &error))
+}
+
+/// A limit as SQLite takes it; there, a negative one would be none.
+pub(crate) fn count(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn disagrees(what: &str, key: u64, task: TaskId) -> Error {
+    failure::damaged(format!("the {what} row {key} of {task} and the columns beside it say different things"))
+}

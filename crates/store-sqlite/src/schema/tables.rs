@@ -1,0 +1,106 @@
+//! The tables. Text of a released migration never changes: its checksum lies in every store.
+//!
+//! Rows have integer keys, ids are 16-byte blobs: half the bytes of their text and no hashing on the way. What is looked
+//! up stands in columns; the rest of a row is one blob with a sum, so a bent bit is found when the row is read.
+//!
+//! New rows land at the right edge of every tree: arrival numbers and ULIDs only grow, also in `idempotency_rows`, whose
+//! keys start with the caller's key (a ULID on the hot path). The indexes on steps are partial: a step that is done
+//! is in none of them, so they stay as small as the work that is open.
+
+/// Migration 1.
+pub(super) const V1: &str = "
+CREATE TABLE log_head (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    pos            INTEGER NOT NULL,
+    origin         BLOB    NOT NULL,
+    origin_epoch   INTEGER NOT NULL,
+    seq            INTEGER NOT NULL,
+    hash           BLOB    NOT NULL,
+    hlc_wall_ms    INTEGER,
+    hlc_logical    INTEGER,
+    hlc_node       BLOB,
+    state          BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE op_log (
+    pos            INTEGER PRIMARY KEY,
+    bytes          BLOB    NOT NULL,
+    hash           BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE task_rows (
+    task_key       INTEGER PRIMARY KEY,
+    task_id        BLOB    NOT NULL UNIQUE,
+    namespace      TEXT    NOT NULL,
+    status         INTEGER NOT NULL,
+    trace_id       BLOB    NOT NULL,
+    created_at_ms  INTEGER NOT NULL,
+    updated_at_ms  INTEGER NOT NULL,
+    sum            BLOB    NOT NULL,
+    row            BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE step_rows (
+    step_key       INTEGER PRIMARY KEY,
+    agent          TEXT    NOT NULL,
+    status         INTEGER NOT NULL,
+    attempt        INTEGER NOT NULL,
+    queue          INTEGER,
+    due_ms         INTEGER,
+    lease_owner    BLOB,
+    lease_token    BLOB,
+    result_pos     INTEGER NOT NULL,
+    updated_at_ms  INTEGER NOT NULL,
+    sum            BLOB    NOT NULL,
+    row            BLOB    NOT NULL
+) STRICT;
+CREATE INDEX idx_steps_status_next_retry ON step_rows (queue, due_ms) WHERE queue IS NOT NULL;
+CREATE INDEX idx_steps_lease_owner_updated ON step_rows (lease_owner, updated_at_ms) WHERE lease_owner IS NOT NULL;
+
+CREATE TABLE idempotency_rows (
+    key             BLOB    NOT NULL,
+    namespace       TEXT    NOT NULL,
+    task_key        INTEGER NOT NULL,
+    task_id         BLOB    NOT NULL,
+    status          INTEGER NOT NULL,
+    fingerprint     BLOB    NOT NULL,
+    result_hash     BLOB,
+    processed_at_ms INTEGER,
+    PRIMARY KEY (key, namespace)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idx_idempotency_processed_at ON idempotency_rows (processed_at_ms) WHERE processed_at_ms IS NOT NULL;
+
+CREATE TABLE content (
+    content_key    INTEGER PRIMARY KEY,
+    bytes          BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE messages (
+    msg_id         TEXT    PRIMARY KEY,
+    task_id        TEXT    NOT NULL,
+    from_agent     TEXT    NOT NULL,
+    to_agent       TEXT    NOT NULL,
+    priority       TEXT    NOT NULL,
+    state          TEXT    NOT NULL,
+    meta_path      TEXT    NOT NULL,
+    payload_path   TEXT    NOT NULL,
+    created_at_ms  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idx_messages_state_priority_created ON messages (state, priority, created_at_ms);
+
+CREATE TABLE lease_conflicts (
+    conflict_key   INTEGER PRIMARY KEY,
+    at_ms          INTEGER NOT NULL,
+    task_id        BLOB    NOT NULL,
+    place          INTEGER NOT NULL,
+    verb           TEXT    NOT NULL,
+    found          INTEGER NOT NULL,
+    epoch          INTEGER NOT NULL,
+    given          INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE worker_heartbeats (
+    worker         BLOB    PRIMARY KEY,
+    at_ms          INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+";

@@ -1,0 +1,87 @@
+//! The contract's tables as people know them (R17): views in text, for the plain `sqlite3` shell.
+//!
+//! The shell has none of our functions, so ids are spelled by SQL alone. A ULID is 128 bits in 26 characters of five
+//! bits, the first of three; each is cut out of two neighbouring digits of `hex()`. The expressions are long and slow
+//! (some ten microseconds an id), which is fine for people; programs ask the reader.
+
+use relaymesh_core::{
+    id::{LeaseToken, NodeId, RequestId, TaskId},
+    task::Status,
+};
+
+const CROCKFORD: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const HEX: &str = "0123456789ABCDEF";
+
+/// Name and text of each view.
+pub(super) fn all() -> [(&'static str, String); 3] {
+    [("tasks", tasks()), ("steps", steps()), ("idempotency", idempotency())]
+}
+
+fn tasks() -> String {
+    let (task, status, key) = (id(TaskId::PREFIX, "t.task_id"), status("t.status"), key("i.key"));
+    format!(
+        "CREATE VIEW tasks AS SELECT {task} AS task_id, {status} AS status, {key} AS idempotency_key, \
+         lower(hex(t.trace_id)) AS trace_id, t.created_at_ms AS created_at_ms, t.updated_at_ms AS updated_at_ms, \
+         t.namespace AS namespace FROM task_rows t LEFT JOIN idempotency_rows i ON i.task_key = t.task_key"
+    )
+}
+
+fn steps() -> String {
+    let (task, ulid, status) = (id(TaskId::PREFIX, "t.task_id"), ulid("t.task_id"), status("s.status"));
+    let (owner, token) = (id(NodeId::PREFIX, "s.lease_owner"), id(LeaseToken::PREFIX, "s.lease_token"));
+    let retrying = Status::Retrying as u8;
+    format!(
+        "CREATE VIEW steps AS SELECT 'stp_' || {ulid} || '_' || (s.step_key & 4095) AS step_id, {task} AS task_id, \
+         s.agent AS agent_id, {status} AS status, s.attempt AS attempt, \
+         CASE s.status WHEN {retrying} THEN s.due_ms END AS next_retry_at_ms, {owner} AS lease_owner, \
+         {token} AS lease_token, s.updated_at_ms AS updated_at_ms \
+         FROM step_rows s LEFT JOIN task_rows t ON t.task_key = s.step_key >> 12"
+    )
+}
+
+fn idempotency() -> String {
+    let (key, status, task) = (key("i.key"), status("i.status"), id(TaskId::PREFIX, "i.task_id"));
+    format!(
+        "CREATE VIEW idempotency AS SELECT {key} AS idempotency_key, {status} AS status, \
+         CASE WHEN i.result_hash IS NOT NULL THEN {task} END AS result_ref, \
+         CASE WHEN i.result_hash IS NOT NULL THEN lower(hex(i.result_hash)) END AS result_hash, \
+         'sha256' AS result_hash_algo, i.processed_at_ms AS processed_at_ms, i.namespace AS namespace \
+         FROM idempotency_rows i"
+    )
+}
+
+/// The text of the id in a column; NULL stays NULL.
+fn id(prefix: &str, column: &str) -> String {
+    format!("CASE WHEN {column} IS NOT NULL THEN '{prefix}' || {} END", ulid(column))
+}
+
+/// The name of a status number.
+fn status(column: &str) -> String {
+    let names: String = Status::ALL.iter().map(|status| format!(" WHEN {} THEN '{status}'", *status as u8)).collect();
+    format!("CASE {column}{names} END")
+}
+
+/// The text of an idempotency key: a tag and what follows, see `IdempotencyKey::to_bytes`.
+fn key(column: &str) -> String {
+    let rest = format!("substr({column}, 2)");
+    format!(
+        "CASE hex(substr({column}, 1, 1)) WHEN '00' THEN lower(hex({rest})) WHEN '01' THEN '{}' || {} \
+         WHEN '02' THEN CAST({rest} AS TEXT) END",
+        RequestId::PREFIX,
+        ulid(&rest)
+    )
+}
+
+/// The 26 characters of the 16 bytes in `blob`.
+pub(crate) fn ulid(blob: &str) -> String {
+    let digit = |place: usize| format!("(instr('{HEX}', substr(hex({blob}), {}, 1)) - 1)", place + 1);
+    let letter = |number: String| format!("substr('{CROCKFORD}', 1 + ({number}), 1)");
+    let cut = |place: usize| {
+        let first_bit = 5 * place - 2;
+        let (at, skip) = (first_bit / 4, first_bit % 4);
+        letter(format!("({} * 16 + {}) >> {} & 31", digit(at), digit(at + 1), 3 - skip))
+    };
+    let first = letter(format!("{} >> 1", digit(0)));
+    let letters: Vec<String> = std::iter::once(first).chain((1..26).map(cut)).collect();
+    format!("({})", letters.join(" || "))
+}

@@ -1,0 +1,234 @@
+//! The sidecar: what the store has acknowledged, remembered outside of the database (D3).
+//!
+//! Two slots take turns, so a torn write costs the newest word and never the one before it. Each slot has its own
+//! sector, far enough from the other that one bad block does not hold both.
+//!
+//! ```text
+//! slot   magic 8 · version 4 · turn 8 · origin 16 · origin_epoch 4 · pos 8 · seq 8 · hash 32 · SHA3-256 of these 32
+//! ```
+//!
+//! `turn` says which slot is newer; the position cannot, because a recovery goes back to an earlier one. `hash` is that
+//! of the op at `pos`, or of the empty chain at 0.
+//!
+//! The order is the point: a slot is written after COMMIT has returned, so the sidecar never knows of an op that the
+//! database was not told to keep. The other way round is harmless: a store may know more than its sidecar.
+
+use crate::{Root, failure, modes};
+use relaymesh_core::{hash::Hash, id::NodeId};
+use relaymesh_store::Error;
+use std::{
+    fs::{File, OpenOptions},
+    io::ErrorKind,
+    os::unix::fs::FileExt,
+    sync::Arc,
+};
+
+const MAGIC: [u8; 8] = *b"RMhead\r\n";
+const VERSION: u32 = 1;
+const SLOT_BYTES: usize = 512;
+const SLOT_OFFSETS: [u64; 2] = [0, 4096];
+const FILE_BYTES: u64 = 8192;
+const SUMMED_BYTES: usize = 8 + 4 + 8 + 16 + 4 + 8 + 8 + 32;
+
+/// What the store has acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Whose log.
+    pub(crate) origin: NodeId,
+    /// Which of its chains.
+    pub(crate) origin_epoch: u32,
+    /// Arrival number of the newest op.
+    pub(crate) pos: u64,
+    /// Place of the newest op on the chain.
+    pub(crate) seq: u64,
+    /// Hash of the newest op.
+    pub(crate) hash: Hash,
+}
+
+/// The open sidecar.
+#[derive(Debug)]
+pub(crate) struct Sidecar {
+    file: Arc<File>,
+    turn: u64,
+    newest: Mark,
+}
+
+impl Sidecar {
+    /// Makes the sidecar of a new root, durable before it returns.
+    pub(crate) fn create(root: &Root, mark: Mark) -> Result<Self, Error> {
+        let path = root.head();
+        let failed = |error| failure::io("cannot write the sidecar", &path, &error);
+        let file = modes::new_file(&path)?;
+        file.set_len(FILE_BYTES).map_err(failed)?;
+        let mut sidecar = Self { file: Arc::new(file), turn: 0, newest: mark };
+        sidecar.rewrite(mark).map_err(failed)?;
+        sidecar.file.sync_all().map_err(failed)?;
+        modes::sync_folder(root)?;
+        Ok(sidecar)
+    }
+
+    /// Opens the sidecar and takes the newest slot that can be read; `None` when the file is missing or neither can.
+    pub(crate) fn open(root: &Root) -> Result<Option<Self>, Error> {
+        let path = root.head();
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failure::io("cannot open the sidecar", &path, &error)),
+        };
+        let newest = read(&file);
+        Ok(newest.map(|(turn, newest)| Self { file: Arc::new(file), turn, newest }))
+    }
+
+    /// The newest word.
+    pub(crate) fn newest(&self) -> Mark {
+        self.newest
+    }
+
+    /// What has to be synced.
+    pub(crate) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// Writes the next word over the older slot.
+    pub(crate) fn write(&mut self, mark: Mark) -> std::io::Result<()> {
+        let turn = self.turn + 1;
+        self.file.write_all_at(&encode(turn, mark), SLOT_OFFSETS[(turn % 2) as usize])?;
+        self.turn = turn;
+        self.newest = mark;
+        Ok(())
+    }
+
+    /// Writes the word over both slots, so that neither speaks of what is given up.
+    pub(crate) fn rewrite(&mut self, mark: Mark) -> std::io::Result<()> {
+        for _ in SLOT_OFFSETS {
+            self.write(mark)?;
+            self.file.sync_data()?;
+        }
+        Ok(())
+    }
+}
+
+/// The newest word that can be read, and its turn. Reads only; for those who do not hold the lock.
+fn read(file: &File) -> Option<(u64, Mark)> {
+    let slot = |offset: &u64| {
+        let mut bytes = [0; SLOT_BYTES];
+        file.read_exact_at(&mut bytes, *offset).ok()?;
+        decode(&bytes)
+    };
+    SLOT_OFFSETS.iter().filter_map(slot).max_by_key(|(turn, _)| *turn)
+}
+
+fn encode(turn: u64, mark: Mark) -> [u8; SLOT_BYTES] {
+    let mut bytes = [0; SLOT_BYTES];
+    let mut at = 0;
+    let mut put = |part: &[u8]| {
+        bytes[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    };
+    put(&MAGIC);
+    put(&VERSION.to_be_bytes());
+    put(&turn.to_be_bytes());
+    put(&mark.origin.to_bytes());
+    put(&mark.origin_epoch.to_be_bytes());
+    put(&mark.pos.to_be_bytes());
+    put(&mark.seq.to_be_bytes());
+    put(&mark.hash.0);
+    let sum = Hash::sha3(&[&bytes[..SUMMED_BYTES]]);
+    bytes[SUMMED_BYTES..SUMMED_BYTES + 32].copy_from_slice(&sum.0);
+    bytes
+}
+
+fn decode(bytes: &[u8; SLOT_BYTES]) -> Option<(u64, Mark)> {
+    let (summed, rest) = bytes.split_at(SUMMED_BYTES);
+    if rest[..32] != Hash::sha3(&[summed]).0 {
+        return None;
+    }
+    let mut rest = summed;
+    if take::<8>(&mut rest)? != MAGIC || u32::from_be_bytes(take(&mut rest)?) != VERSION {
+        return None;
+    }
+    let turn = u64::from_be_bytes(take(&mut rest)?);
+    let mark = Mark {
+        origin: NodeId::from_bytes(take(&mut rest)?),
+        origin_epoch: u32::from_be_bytes(take(&mut rest)?),
+        pos: u64::from_be_bytes(take(&mut rest)?),
+        seq: u64::from_be_bytes(take(&mut rest)?),
+        hash: Hash(take(&mut rest)?),
+    };
+    Some((turn, mark))
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (part, after) = rest.split_first_chunk::<N>()?;
+    *rest = after;
+    Some(*part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(pos: u64) -> Mark {
+        Mark { origin: NodeId::new(1, 2), origin_epoch: 3, pos, seq: pos, hash: Hash::sha256(&pos.to_be_bytes()) }
+    }
+
+    fn fresh() -> (tempfile::TempDir, Root, Sidecar) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        let sidecar = Sidecar::create(&root, mark(0)).unwrap();
+        (folder, root, sidecar)
+    }
+
+    #[test]
+    fn the_newest_word_comes_back() {
+        let (_folder, root, mut sidecar) = fresh();
+        for pos in 1..9 {
+            sidecar.write(mark(pos)).unwrap();
+            assert_eq!(Sidecar::open(&root).unwrap().unwrap().newest(), mark(pos));
+        }
+        assert_eq!(std::fs::metadata(root.head()).unwrap().len(), FILE_BYTES);
+    }
+
+    #[test]
+    fn every_flipped_bit_leaves_the_word_before_it() {
+        let (_folder, root, mut sidecar) = fresh();
+        sidecar.write(mark(1)).unwrap();
+        sidecar.write(mark(2)).unwrap();
+        let whole = std::fs::read(root.head()).unwrap();
+        // Every byte, with another bit in each.
+        for bit in (0..(SUMMED_BYTES + 32) * 8).step_by(9) {
+            for offset in SLOT_OFFSETS {
+                let mut bent = whole.clone();
+                bent[offset as usize + bit / 8] ^= 1 << (bit % 8);
+                std::fs::write(root.head(), bent).unwrap();
+                let found = Sidecar::open(&root).unwrap().unwrap().newest().pos;
+                let is_newest = decode(whole[offset as usize..][..SLOT_BYTES].try_into().unwrap()).unwrap().1.pos == 2;
+                assert_eq!(found, if is_newest { 1 } else { 2 }, "bit {bit} at {offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_recovery_leaves_no_slot_that_speaks_of_what_was_lost() {
+        let (_folder, root, mut sidecar) = fresh();
+        sidecar.write(mark(7)).unwrap();
+        sidecar.rewrite(mark(3)).unwrap();
+        for offset in SLOT_OFFSETS {
+            let whole = std::fs::read(root.head()).unwrap();
+            let mut bent = whole.clone();
+            bent[offset as usize] ^= 1;
+            std::fs::write(root.head(), bent).unwrap();
+            assert_eq!(Sidecar::open(&root).unwrap().unwrap().newest().pos, 3);
+            std::fs::write(root.head(), whole).unwrap();
+        }
+    }
+
+    #[test]
+    fn no_slot_no_sidecar() {
+        let (_folder, root, _sidecar) = fresh();
+        std::fs::write(root.head(), [0; 100]).unwrap();
+        assert!(Sidecar::open(&root).unwrap().is_none());
+        std::fs::remove_file(root.head()).unwrap();
+        assert!(Sidecar::open(&root).unwrap().is_none());
+    }
+}

@@ -1,0 +1,286 @@
+//! The writer: makes, opens and closes a store, and commits batches.
+//!
+//! What a failure means depends on when it comes (D2, D32):
+//!
+//! ```text
+//!                before COMMIT                    at COMMIT
+//! no room        undo, head unchanged → Full      undo, head unchanged → Full
+//! a row          undo → Conflict                  –
+//! I/O            Poisoned                         Poisoned
+//! damage         undo → Damaged                   Poisoned
+//! anything else  undo → Io                        Poisoned
+//! ```
+//!
+//! An undo that fails, or after which the head is not the old one, is poison as well: then nobody knows what is there.
+
+use crate::{
+    Options, Root, SqliteReader, check,
+    checkpoint::{self, Checkpointer},
+    commit::{self, Failure},
+    connect, failure,
+    failure::Kind,
+    flush::Flusher,
+    head,
+    lock::Lock,
+    modes,
+    poison::Poison,
+    schema,
+    sidecar::{Mark, Sidecar},
+    space::Space,
+};
+use relaymesh_core::id::NodeId;
+use relaymesh_store::{Batch, Error, Head, Store};
+use rusqlite::Connection;
+use std::{path::Path, time::SystemTime};
+
+/// The epoch of a new store's chain.
+const FIRST_EPOCH: u32 = 1;
+
+/// The writer of a root. Fields are dropped in this order: threads, connection, sidecar, lock.
+#[derive(Debug)]
+pub struct SqliteStore {
+    pub(crate) checkpointer: Checkpointer,
+    pub(crate) connection: Connection,
+    flusher: Flusher,
+    sidecar: Sidecar,
+    head: Head,
+    space: Space,
+    wal: checkpoint::Wal,
+    pub(crate) poison: Poison,
+    root: Root,
+    #[cfg(test)]
+    pub(crate) faults: crate::tests::Faults,
+    _lock: Lock,
+}
+
+impl SqliteStore {
+    /// Makes a new store for `node` in the folder `root` and opens it. `Conflict` when there is one already.
+    pub fn create(root: &Path, node: NodeId, options: &Options) -> Result<Self, Error> {
+        let root = Root::new(root);
+        modes::make_folder(&root)?;
+        let lock = Lock::take(&root)?;
+        refuse_existing(&root)?;
+        let head = Head::new(node, FIRST_EPOCH);
+        Sidecar::create(&root, mark(&head, head.chain.head))?;
+        make_database(&root, &head)?;
+        Self::open_locked(root, lock, options)
+    }
+
+    /// Opens the store in the folder `root`. Takes the lock, and checks all that the crate's head says.
+    pub fn open(root: &Path, options: &Options) -> Result<Self, Error> {
+        let root = Root::new(root);
+        modes::enforce(&root)?;
+        let lock = Lock::take(&root)?;
+        Self::open_locked(root, lock, options)
+    }
+
+    /// Where the log stands.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Where the store lies.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    fn open_locked(root: Root, lock: Lock, options: &Options) -> Result<Self, Error> {
+        let sidecar = Sidecar::open(&root)?.ok_or_else(|| check::no_sidecar(&root))?;
+        check::database_is_there(&root, sidecar.newest())?;
+        let mut connection = connect::writer(&root, options)?;
+        let head = head::load(&connection)?;
+        check::remembers(&connection, &head, sidecar.newest())?;
+        schema::migrate(&mut connection, schema::MIGRATIONS, now_ms())?;
+        check::start(&connection, &head, options.verify_ops_at_open)?;
+        Self::start(root, lock, sidecar, connection, head, options)
+    }
+
+    /// The last step of every way to open: the files are in order, the threads start.
+    pub(crate) fn start(
+        root: Root,
+        lock: Lock,
+        mut sidecar: Sidecar,
+        connection: Connection,
+        head: Head,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        modes::enforce(&root)?;
+        let newest = mark(&head, check::newest_hash(&connection, &head)?);
+        if sidecar.newest() != newest {
+            let path = root.head();
+            sidecar.write(newest).map_err(|error| failure::io("cannot write the sidecar", &path, &error))?;
+            sidecar.file().sync_data().map_err(|error| failure::io("cannot sync the sidecar", &path, &error))?;
+        }
+        let poison = Poison::default();
+        let thread = |error: std::io::Error| failure::io("cannot start a thread for", root.folder(), &error);
+        let flusher = Flusher::start(sidecar.file(), poison.clone()).map_err(thread)?;
+        let beside = connect::checkpointer(&root, options)?;
+        let checkpointer = Checkpointer::start(beside, poison.clone()).map_err(thread)?;
+        Ok(Self {
+            checkpointer,
+            connection,
+            flusher,
+            sidecar,
+            head,
+            space: Space::new(options.min_free_disk_bytes),
+            wal: checkpoint::Wal::new(options),
+            poison,
+            root,
+            #[cfg(test)]
+            faults: crate::tests::Faults::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Runs one of the three statements that make a transaction.
+    fn run(&mut self, sql: &'static str) -> rusqlite::Result<()> {
+        #[cfg(test)]
+        self.faults.meet(sql)?;
+        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
+        #[cfg(test)]
+        self.faults.meet("WRITE")?;
+        commit::write(&self.connection, batch)
+    }
+
+    /// The batch did not get as far as COMMIT.
+    fn undo(&mut self, failure: Failure) -> Error {
+        let error = match failure {
+            Failure::Conflict(detail) => return self.rolled_back(Error::Conflict { detail }),
+            Failure::Sqlite(error) => error,
+        };
+        match failure::kind(&error) {
+            Kind::Io => self.poison.set(format!("a write to the database failed: {error}")),
+            Kind::Full => self.rolled_back(full(&error)),
+            Kind::Constraint => self.rolled_back(commit::conflict(&error)),
+            Kind::Damaged | Kind::Busy | Kind::Other => {
+                let said = failure::sqlite("the batch cannot be written", &error);
+                self.rolled_back(said)
+            }
+        }
+    }
+
+    /// COMMIT did not say yes.
+    fn unsettled(&mut self, error: &rusqlite::Error) -> Error {
+        match failure::kind(error) {
+            Kind::Full => self.rolled_back(full(error)),
+            Kind::Busy => self.rolled_back(failure::sqlite("another writer is in the way", error)),
+            Kind::Io | Kind::Damaged | Kind::Constraint | Kind::Other => {
+                self.poison.set(format!("the commit failed: {error}"))
+            }
+        }
+    }
+
+    /// Gives `error` if the transaction is undone and the head is the old one; otherwise it is poison.
+    fn rolled_back(&mut self, error: Error) -> Error {
+        // SQLite undoes some transactions by itself; a second ROLLBACK would only complain.
+        if !self.connection.is_autocommit()
+            && let Err(failed) = self.run("ROLLBACK")
+        {
+            return self.poison.set(format!("{error}; and the rollback failed: {failed}"));
+        }
+        match head::load(&self.connection) {
+            Ok(head) if head == self.head && self.connection.is_autocommit() => error,
+            Ok(head) => self.poison.set(format!("{error}; and the head went from {} to {}", self.head.pos, head.pos)),
+            Err(failed) => self.poison.set(format!("{error}; and then {failed}")),
+        }
+    }
+
+    /// The batch is durable: remember it in the sidecar, and see to the write-ahead log.
+    fn acknowledge(&mut self, batch: &Batch) -> Result<(), Error> {
+        if self.head != batch.head {
+            let hash = batch.ops.last().map_or(self.sidecar.newest().hash, |op| op.hash);
+            self.head.clone_from(&batch.head);
+            self.sidecar
+                .write(mark(&self.head, hash))
+                .map_err(|error| self.poison.set(format!("cannot write the sidecar: {error}")))?;
+            self.flusher.wake();
+        }
+        let grown = self.wal.tend(&self.connection, &self.checkpointer, &self.poison)?;
+        self.space.wrote(grown);
+        Ok(())
+    }
+}
+
+impl Store for SqliteStore {
+    type Reader = SqliteReader;
+
+    fn reader(&self) -> Result<SqliteReader, Error> {
+        SqliteReader::open(self.root.folder())
+    }
+
+    fn commit(&mut self, batch: &Batch) -> Result<(), Error> {
+        self.poison.check()?;
+        commit::continues(&self.head, batch)?;
+        self.space.check(&self.root)?;
+        if let Err(error) = self.run("BEGIN IMMEDIATE") {
+            return Err(self.undo(Failure::Sqlite(error)));
+        }
+        if let Err(failure) = self.write(batch) {
+            return Err(self.undo(failure));
+        }
+        if let Err(error) = self.run("COMMIT") {
+            return Err(self.unsettled(&error));
+        }
+        self.acknowledge(batch)
+    }
+}
+
+impl Drop for SqliteStore {
+    /// Leaves one whole file behind, unless it is unknown what is in it. Nothing depends on it.
+    fn drop(&mut self) {
+        self.checkpointer.stop();
+        if !self.poison.is_set() {
+            let _ = checkpoint::run(&self.connection, checkpoint::Mode::Truncate);
+        }
+    }
+}
+
+/// What the sidecar says about `head`, whose newest op has this hash.
+pub(crate) fn mark(head: &Head, hash: relaymesh_core::hash::Hash) -> Mark {
+    let chain = &head.chain;
+    Mark { origin: chain.origin, origin_epoch: chain.origin_epoch, pos: head.pos, seq: chain.seq, hash }
+}
+
+/// The wall clock: for people who ask when a migration ran.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn full(error: &rusqlite::Error) -> Error {
+    Error::Full { detail: format!("the database cannot grow: {error}. Nothing was changed; make room and try again") }
+}
+
+fn refuse_existing(root: &Root) -> Result<(), Error> {
+    let path = root.database();
+    if path.try_exists().map_err(|error| failure::io("cannot look at", &path, &error))? {
+        return Err(Error::Conflict {
+            detail: format!("there is a store in {} already: open it", root.folder().display()),
+        });
+    }
+    match Sidecar::open(root)? {
+        Some(sidecar) => check::database_is_there(root, sidecar.newest()),
+        None => Ok(()),
+    }
+}
+
+/// Makes the database under another name, and gives it its own once it is whole.
+fn make_database(root: &Root, head: &Head) -> Result<(), Error> {
+    let path = root.database_new();
+    drop(modes::new_file(&path)?);
+    let what = format!("cannot make {}", path.display());
+    let failed = |error| failure::sqlite(&what, &error);
+    let mut connection = Connection::open(&path).map_err(failed)?;
+    let id = crate::pragma::APPLICATION_ID;
+    connection
+        .execute_batch(&format!("PRAGMA page_size = 4096; PRAGMA synchronous = FULL; PRAGMA application_id = {id};"))
+        .map_err(failed)?;
+    schema::migrate(&mut connection, schema::MIGRATIONS, now_ms())?;
+    head::insert(&connection, head).map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))?;
+    std::fs::rename(&path, root.database()).map_err(|error| failure::io("cannot name", &path, &error))?;
+    modes::sync_folder(root)
+}

@@ -1,0 +1,90 @@
+//! Numbered migrations: applied once, recognised, and never guessed at.
+
+use super::World;
+use crate::schema::{self, MIGRATIONS, Migration, SCHEMA_VERSION};
+use relaymesh_store::Error;
+use rusqlite::Connection;
+
+fn edit(world: &World, sql: &str) {
+    Connection::open(world.root().database()).unwrap().execute_batch(sql).unwrap();
+}
+
+fn unusable(world: &World) -> String {
+    match world.open() {
+        Err(Error::Unusable { detail }) => detail,
+        other => panic!("expected unusable, found {other:?}"),
+    }
+}
+
+#[test]
+fn versions_count_up_from_one() {
+    let versions: Vec<i64> = MIGRATIONS.iter().map(|migration| migration.version).collect();
+    assert_eq!(versions, (1..=SCHEMA_VERSION).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_migration_is_recorded_and_applied_once() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let more = || {
+        let second = Migration { version: 2, description: "one more", sql: "CREATE TABLE more (a INTEGER) STRICT;" };
+        [Migration { version: 1, description: "", sql: MIGRATIONS[0].sql }, second]
+    };
+    schema::migrate(&mut connection, MIGRATIONS, 7).unwrap();
+    schema::migrate(&mut connection, &more(), 8).unwrap();
+    schema::migrate(&mut connection, &more(), 9).unwrap();
+    let mut statement = connection.prepare("SELECT version, applied_at_ms, success FROM schema_migrations").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    assert_eq!(rows.collect::<Result<Vec<(i64, i64, i64)>, _>>().unwrap(), [(1, 7, 1), (2, 8, 1)]);
+}
+
+#[test]
+fn a_migration_that_fails_leaves_nothing_behind() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let sql = "CREATE TABLE half (a INTEGER) STRICT; INSERT INTO nowhere VALUES (1);";
+    assert!(schema::migrate(&mut connection, &[Migration { version: 1, description: "", sql }], 0).is_err());
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 0);
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_nothing_is_changed() {
+    let mut world = World::new();
+    world.finish_one();
+    world.close();
+    edit(&world, "PRAGMA user_version = 99; DROP VIEW tasks;");
+    let before = std::fs::read(world.root().database()).unwrap();
+    let detail = unusable(&world);
+    assert!(detail.contains("schema 99") && detail.contains("newer relaymesh"), "{detail}");
+    assert!(matches!(crate::SqliteReader::open(world.root().folder()), Err(Error::Unusable { .. })));
+    assert_eq!(std::fs::read(world.root().database()).unwrap(), before);
+}
+
+#[test]
+fn a_migration_that_somebody_changed_is_refused() {
+    let mut world = World::new();
+    world.close();
+    edit(&world, "UPDATE schema_migrations SET checksum = 'x'");
+    assert!(unusable(&world).contains("migration 1 has checksum x"));
+    edit(&world, "UPDATE schema_migrations SET success = 0");
+    assert!(unusable(&world).contains("migration 1 did not finish"));
+    edit(&world, "DELETE FROM schema_migrations");
+    assert!(unusable(&world).contains("migration 1 is not recorded"));
+}
+
+#[test]
+fn a_file_of_another_program_is_refused() {
+    let mut world = World::new();
+    world.close();
+    edit(&world, "PRAGMA application_id = 7");
+    assert!(unusable(&world).contains("not a relaymesh store"));
+}
+
+#[test]
+fn views_follow_the_program() {
+    let mut world = World::new();
+    world.close();
+    edit(&world, "DROP VIEW tasks; CREATE VIEW tasks AS SELECT 1 AS old;");
+    drop(world.open().unwrap());
+    let connection = Connection::open(world.root().database()).unwrap();
+    connection.prepare("SELECT idempotency_key FROM tasks").unwrap();
+}
