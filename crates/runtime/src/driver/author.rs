@@ -1,0 +1,140 @@
+//! Writing an op: stamp it, try it on the rows, and only if it took effect put it on the chain.
+
+use super::{
+    command::{Caller, Event, StepEvent},
+    engine::Engine,
+};
+use crate::world::World;
+use relaymesh_core::{
+    id::{OpId, StepId, TaskId},
+    name::Name,
+    op::{Body, Header, Op, Scope, WriteClass},
+    task::{Effect, Refusal, Status, TaskRows, apply},
+};
+use relaymesh_store::{Reader, StoredOp};
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// An op about a task that is there. On success the rows have changed and the effects are taken up; on refusal
+    /// nothing has changed.
+    pub(super) fn write(&mut self, task: TaskId, caller: &Caller, body: Body) -> Result<Status, super::Error> {
+        let namespace = match self.cache.load(task, &mut self.reader).map_err(super::Error::Store)? {
+            Some(entry) => entry.rows.as_ref().map(|rows| rows.task.namespace.clone()),
+            None => None,
+        };
+        let namespace = namespace.ok_or(Refusal::NoTask)?;
+        let op = self.stamp(task, namespace, caller, body)?;
+        let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
+        let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
+        apply(&mut entry.rows, &op, &mut self.effects)?;
+        self.accept(op, marks);
+        Ok(self.status(task))
+    }
+
+    /// The op that makes a task.
+    pub(super) fn write_new(
+        &mut self,
+        task: TaskId,
+        namespace: Name,
+        caller: &Caller,
+        body: Body,
+    ) -> Result<u64, super::Error> {
+        let op = self.stamp(task, namespace, caller, body)?;
+        let pos = op.pos;
+        let mut rows = None;
+        apply(&mut rows, &op, &mut self.effects)?;
+        if let Some(rows) = rows {
+            self.cache.insert_new(rows);
+        }
+        self.accept(op, marks(None, !self.watchers.is_empty()));
+        Ok(pos)
+    }
+
+    fn stamp(&mut self, task: TaskId, namespace: Name, caller: &Caller, body: Body) -> Result<Op, super::Error> {
+        let now = self.world.now();
+        let hlc = self.hlc.tick(now.wall_ms).map_err(|error| super::Error::Indeterminate(error.to_string()))?;
+        let head = &self.open.batch.head;
+        let header = Header {
+            op_id: OpId::new(now.wall_ms, self.world.random()),
+            origin: self.node,
+            origin_epoch: head.chain.origin_epoch,
+            seq: head.chain.next_seq(),
+            hlc,
+            author: caller.author.clone(),
+            source: caller.source.clone(),
+            namespace,
+            scope: Scope::Task(task),
+            write_class: WriteClass::Strong,
+            causal_deps: Vec::new(),
+        };
+        Ok(Op { pos: head.pos + 1, header, body })
+    }
+
+    fn accept(&mut self, op: Op, marks: Option<Vec<u32>>) {
+        let task = op.task();
+        let head = &mut self.open.batch.head;
+        let link = head.chain.append(&op.header, &op.body);
+        head.pos = op.pos;
+        self.open.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
+        if let Some(entry) = self.cache.get_mut(task) {
+            if !entry.dirty {
+                entry.dirty = true;
+                self.open.after.touched.push(task);
+            }
+            if let (Some(marks), Some(rows)) = (marks, &entry.rows) {
+                self.open.after.events.push(event(&op, rows, &marks));
+            }
+        }
+        self.take_up_effects(task, &op.body);
+    }
+
+    fn take_up_effects(&mut self, task: TaskId, body: &Body) {
+        let mut effects = std::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Offer { step } => self.offer(task, step),
+                Effect::Wake { at_ms, .. } => {
+                    let wake = &mut self.open.after.wake_ms;
+                    *wake = Some(wake.map_or(at_ms, |other| other.min(at_ms)));
+                }
+                Effect::Start { step, epoch } => self.note_start(task, step, epoch),
+                Effect::Stop { step, epoch } => {
+                    let step = StepId { task, index: step };
+                    self.attempts.end(step, epoch);
+                    self.open.after.stops.push((step, epoch));
+                }
+                Effect::End { .. } => self.open.after.ended.push(task),
+            }
+        }
+        // What an attempt's own end frees, besides what a stop does.
+        if let Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } = body {
+            self.attempts.end(StepId { task, index: held.step }, held.epoch);
+        }
+        // Offers made while the effects were taken up have left theirs behind.
+        if self.effects.is_empty() {
+            self.effects = effects;
+        }
+    }
+
+    pub(super) fn status(&self, task: TaskId) -> Status {
+        self.cache.get(task).and_then(|entry| entry.rows.as_ref()).map_or(Status::Pending, |rows| rows.task.status)
+    }
+}
+
+/// Revisions before an op, to tell which steps it changed. Only kept when somebody watches.
+fn marks(rows: Option<&TaskRows>, wanted: bool) -> Option<Vec<u32>> {
+    wanted.then(|| rows.map_or(Vec::new(), |rows| rows.steps.iter().map(|step| step.rev).collect()))
+}
+
+fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
+    let changed = |(index, step): &(u16, &relaymesh_core::task::Step)| {
+        marks.get(usize::from(*index)).is_none_or(|rev| *rev != step.rev)
+    };
+    let steps = rows.indexed().filter(changed).map(|(index, step)| StepEvent {
+        index,
+        name: step.spec.name.clone(),
+        status: step.status,
+        attempt: step.attempt,
+        error: step.error.clone(),
+    });
+    Event { pos: op.pos, kind: op.body.kind(), task: op.task(), status: rows.task.status, steps: steps.collect() }
+}

@@ -1,0 +1,68 @@
+//! The batch that is being decided, and the one that is on its way.
+
+use super::command::{Answer, Error, Event, Reply};
+use crate::world::{Finished, Hold};
+use relaymesh_core::{
+    id::{StepId, TaskId},
+    name::Name,
+    task::spec::IdempotencyKey,
+};
+use relaymesh_store::{Batch, ContentKey, Head};
+use std::sync::Arc;
+
+/// What is decided and not yet given to the writer.
+pub(super) struct Open {
+    pub(super) batch: Batch,
+    pub(super) after: After,
+}
+
+/// What happens once the batch is durable.
+#[derive(Default)]
+pub(super) struct After {
+    /// Answers, each decided in this batch or standing on it.
+    pub(super) replies: Vec<(Reply, Result<Answer, Error>)>,
+    /// Tasks with changed rows.
+    pub(super) touched: Vec<TaskId>,
+    /// Claims whose work may begin.
+    pub(super) starts: Vec<Hold>,
+    /// Attempts that no longer count.
+    pub(super) stops: Vec<(StepId, u32)>,
+    /// Tasks that ended.
+    pub(super) ended: Vec<TaskId>,
+    /// Outcomes of the world's own agents that this batch writes down: if it is rolled back they are told again.
+    pub(super) outcomes: Vec<Finished>,
+    /// Leases of workers from outside that begin to run.
+    pub(super) leases: Vec<Hold>,
+    /// Idempotency keys that no reader sees before this batch is durable.
+    pub(super) keys: Vec<(Name, IdempotencyKey)>,
+    /// The earliest time at which something in it falls due.
+    pub(super) wake_ms: Option<u64>,
+    /// Whether a step became ready that found no place in the window: from now on the store can be asked for it.
+    pub(super) overflow: bool,
+    /// For those who watch.
+    pub(super) events: Vec<Event>,
+}
+
+/// A batch that the writer has.
+pub(super) struct InFlight {
+    pub(super) number: u64,
+    pub(super) batch: Arc<Batch>,
+    pub(super) after: After,
+}
+
+impl Open {
+    pub(super) fn new(head: Head) -> Self {
+        Self { batch: Batch::new(head), after: After::default() }
+    }
+
+    /// Whether there is anything to commit or anybody to answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.batch.is_empty() && self.after.replies.is_empty()
+    }
+}
+
+/// Content that a batch carries. Content is pushed in the order of its ops, so its keys are sorted.
+pub(super) fn content_of(batch: &Batch, key: ContentKey) -> Option<&[u8]> {
+    let found = batch.content.binary_search_by_key(&key, |put| put.key).ok()?;
+    Some(&batch.content[found].bytes)
+}

@@ -1,0 +1,227 @@
+//! What callers ask of the driver, and what they get.
+
+use crate::world::{Hold, Outcome};
+use relaymesh_core::{
+    content::INLINE_BYTES_MAX,
+    hash::Hash,
+    id::{StepId, TaskId, WorkerId},
+    name::Name,
+    op::{CancelMode, Kind, WriteClass},
+    task::{Refusal, Status, request::Prepared},
+};
+
+/// One command with who asks and where the answer goes.
+pub struct Request {
+    /// Who asks.
+    pub caller: Caller,
+    /// What for.
+    pub command: Command,
+    /// Where the answer goes, once it is durable.
+    pub reply: Reply,
+}
+
+/// Takes the answer. It runs on the driver's thread: hand the answer on, do nothing else.
+pub type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
+
+/// Who asks; it stands on the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The principal that is answerable.
+    pub author: Name,
+    /// From where: `cli`, `api`, …
+    pub source: Name,
+}
+
+/// What a caller asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Accept a task.
+    Submit(Submit),
+    /// Tell when a task has ended.
+    Wait {
+        /// Which.
+        task: TaskId,
+    },
+    /// Give a worker from outside a step.
+    Claim {
+        /// Which.
+        step: StepId,
+        /// Who.
+        worker: WorkerId,
+        /// For how long without a word.
+        lease_ms: u64,
+    },
+    /// A worker from outside is still there: all its leases begin anew.
+    Heartbeat {
+        /// Who.
+        worker: WorkerId,
+    },
+    /// A worker from outside is done with a step, one way or the other.
+    Finish {
+        /// Which attempt.
+        hold: Hold,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// A worker from outside gives a step back.
+    Yield {
+        /// Which attempt.
+        hold: Hold,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Stop a task.
+    Cancel {
+        /// Which.
+        task: TaskId,
+        /// How.
+        mode: CancelMode,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Try a task again that ended badly.
+    Redrive {
+        /// Which.
+        task: TaskId,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Agree to what a step asks.
+    Approve {
+        /// Which.
+        step: StepId,
+        /// Hash of what was read.
+        ask: Hash,
+    },
+    /// Refuse what a step asks.
+    Deny {
+        /// Which.
+        step: StepId,
+        /// Hash of what was read.
+        ask: Hash,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// A task to be accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submit {
+    /// The team or project it belongs to.
+    pub namespace: Name,
+    /// The graph and its content.
+    pub prepared: Prepared,
+    /// When to answer.
+    pub until: Until,
+}
+
+/// When a submit is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Once it is durable.
+    Accepted,
+    /// Once the task has ended.
+    Ended,
+}
+
+/// What a caller gets. It is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The task is accepted, or was before.
+    Accepted {
+        /// The task.
+        task: TaskId,
+        /// Where it rests.
+        status: Status,
+        /// Whether an equal request had made it before (D5).
+        merged: bool,
+        /// How the write was ordered.
+        class: WriteClass,
+    },
+    /// The task has ended.
+    Ended {
+        /// The task.
+        task: TaskId,
+        /// How.
+        status: Status,
+        /// Hash of the result.
+        result_hash: Option<Hash>,
+    },
+    /// The step is the worker's.
+    Claimed(Hold),
+    /// It is done; the step or task rests here now.
+    Done {
+        /// Where it rests.
+        status: Status,
+    },
+}
+
+/// Why there is no such answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Rejected by the rules; nothing changed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Rejected: the key was used for another request (D5). Nothing changed.
+    #[error("the key `{key}` belongs to {task}, which was another request")]
+    KeyReused {
+        /// The key.
+        key: String,
+        /// The task that has it.
+        task: TaskId,
+    },
+    /// Rejected: a result is longer than a result may be. Nothing changed.
+    #[error("the result is {found} bytes long; at most {INLINE_BYTES_MAX} are possible")]
+    ResultTooLong {
+        /// Its length.
+        found: usize,
+    },
+    /// Rejected: there is no room on the disk. Nothing changed; reads go on.
+    #[error("disk_full: nothing was written: {0}")]
+    DiskFull(String),
+    /// Rejected: too much waits already. Nothing changed; try again later.
+    #[error("busy: {waiting} commands wait already")]
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+    /// Unknown whether it is durable: ask again after a restart, with the same key (D2).
+    #[error("indeterminate: {0}")]
+    Indeterminate(String),
+    /// The driver has stopped; nothing changed by this command.
+    #[error("the node is stopping")]
+    Stopped,
+    /// Something that was stored could not be read. Nothing changed.
+    #[error(transparent)]
+    Store(relaymesh_store::Error),
+}
+
+/// Something that became durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Where on the log.
+    pub pos: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// Which task.
+    pub task: TaskId,
+    /// Where the task rests now.
+    pub status: Status,
+    /// Every step that changed since the last event of this task.
+    pub steps: Vec<StepEvent>,
+}
+
+/// How a step stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepEvent {
+    /// Its place.
+    pub index: u16,
+    /// Its name.
+    pub name: Name,
+    /// Where it rests.
+    pub status: Status,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Why it last failed.
+    pub error: Option<String>,
+}

@@ -1,0 +1,200 @@
+//! What follows a commit, however it ended.
+
+use super::{
+    batch::{After, InFlight, Open, content_of},
+    command::{Answer, Error},
+    engine::Engine,
+};
+use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
+use relaymesh_core::{
+    content::ContentRef,
+    id::TaskId,
+    lanes::Lanes,
+    task::{Status, Step, TaskRows},
+};
+use relaymesh_store::{Batch, ContentKey, Reader};
+
+/// How long to wait before a full disk is tried again.
+const FULL_RETRY_MS: u64 = 1_000;
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// Takes the store's word about the batch that was given out last. A batch that is empty needs no store: say `Ok`.
+    pub fn handle_committed(&mut self, result: Result<(), relaymesh_store::Error>) {
+        let Some(in_flight) = self.in_flight.take() else { return };
+        match result {
+            Ok(()) => self.committed(in_flight),
+            Err(error @ relaymesh_store::Error::Full { .. }) => self.rolled_back(in_flight, &error),
+            Err(error) => self.poison(in_flight, &error.to_string()),
+        }
+    }
+
+    /// The newest batch that is settled: rows that no later batch has are as the store has them.
+    pub(super) fn settled_batch(&self) -> u64 {
+        self.in_flight.as_ref().map_or(self.batches, |in_flight| in_flight.number - 1)
+    }
+
+    fn committed(&mut self, in_flight: InFlight) {
+        let InFlight { number, batch, after } = in_flight;
+        self.head = batch.head.clone();
+        let After { replies, touched, starts, stops, ended, outcomes: _, leases, keys, wake_ms, overflow, events } =
+            after;
+        for key in keys {
+            self.keys.remove(&key);
+        }
+        for (reply, answer) in replies {
+            reply(answer);
+        }
+        for task in ended {
+            self.tell_waiters(task);
+        }
+        self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
+        for (step, epoch) in stops {
+            self.world.stop(step, epoch);
+        }
+        self.due_ms = earlier(self.due_ms, wake_ms);
+        self.backlog |= overflow;
+        let now = self.world.now();
+        for hold in leases {
+            self.attempts.renew(hold.step, now.mono_ms);
+        }
+        for hold in starts {
+            self.start(hold, &batch);
+        }
+        for task in touched {
+            self.cache.settle(task, number);
+        }
+    }
+
+    /// Begins an attempt whose claim is durable.
+    fn start(&mut self, hold: Hold, batch: &Batch) {
+        let Some((step, _)) = self.step(hold.step.task, hold.step.index) else { return };
+        if step.status != Status::Running || step.epoch != hold.epoch {
+            return; // cancelled or expired meanwhile
+        }
+        let (agent, attempt) = (step.spec.agent.clone(), step.attempt);
+        if let Some(timeout_ms) = step.spec.timeout_ms {
+            let at_ms = self.world.now().mono_ms.saturating_add(timeout_ms);
+            self.attempts.set_timeout(hold.step, hold.epoch, at_ms);
+        }
+        let outcome = match self.input(hold, batch) {
+            Ok(input) => self.world.start(Work { hold, agent, attempt, input }),
+            Err(error) => Some(Outcome::Failed { error, retryable: false }),
+        };
+        if let Some(outcome) = outcome {
+            self.handle_finished(Finished { hold, outcome });
+        }
+    }
+
+    /// What the step is given: its own input, or the results of the steps that it depends on. Checked when read (D3).
+    fn input(&mut self, hold: Hold, batch: &Batch) -> Result<Vec<u8>, String> {
+        let Some(rows) = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref()) else {
+            return Err("its rows are gone".to_owned());
+        };
+        let step = &rows.steps[usize::from(hold.step.index)];
+        let reader = &mut self.reader;
+        let mut read = |key: ContentKey, named: ContentRef| {
+            let bytes = match content_of(batch, key) {
+                Some(bytes) => bytes.to_vec(),
+                None => match reader.content(key).map_err(|error| error.to_string())? {
+                    Some(bytes) => bytes,
+                    None => return Err("its input is missing".to_owned()),
+                },
+            };
+            named.check(&bytes).map_err(|damaged| damaged.to_string())?;
+            Ok(bytes)
+        };
+        if let Some(input) = step.spec.input {
+            return read(ContentKey::new(rows.task.key, hold.step.index), input);
+        }
+        dependencies(rows, step, &mut read)
+    }
+
+    fn tell_waiters(&mut self, task: TaskId) {
+        let Some(entry) = self.cache.get(task) else { return };
+        let Some(rows) = &entry.rows else { return };
+        let (status, result_hash) = (rows.task.status, rows.task.result_hash);
+        if !status.is_terminal() {
+            return; // redriven in the batch that is being decided: its next end will tell
+        }
+        for reply in self.waiters.remove(&task).into_iter().flatten() {
+            reply(Ok(Answer::Ended { task, status, result_hash }));
+        }
+    }
+
+    /// The batch changed nothing, and what was decided after it stood on it: reject both and read the rows again.
+    fn rolled_back(&mut self, in_flight: InFlight, error: &relaymesh_store::Error) {
+        let detail = error.to_string();
+        self.world.alert(Alert::DiskFull(detail.clone()));
+        let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
+        self.cache.clear();
+        self.window = Lanes::new(self.config.max_consecutive_high);
+        self.windowed.clear();
+        self.keys.clear();
+        self.backlog = true;
+        let now = self.world.now();
+        self.due_ms = Some(now.wall_ms + FULL_RETRY_MS);
+        self.retry_at_ms = Some(now.mono_ms + FULL_RETRY_MS);
+        let mut touched = Vec::new();
+        for after in [in_flight.after, open.after] {
+            for (reply, _) in after.replies {
+                reply(Err(Error::DiskFull(detail.clone())));
+            }
+            for hold in after.starts.into_iter().chain(after.leases) {
+                self.attempts.end(hold.step, hold.epoch);
+            }
+            self.untold.extend(after.outcomes);
+            touched.extend(after.touched);
+        }
+        for task in touched {
+            self.disappoint_waiters(task, &detail);
+        }
+    }
+
+    /// Whoever waits for a task that never came to be will wait for ever: tell them.
+    fn disappoint_waiters(&mut self, task: TaskId, detail: &str) {
+        if self.waiters.contains_key(&task) && matches!(self.reader.task(task), Ok(None)) {
+            for reply in self.waiters.remove(&task).into_iter().flatten() {
+                reply(Err(Error::DiskFull(detail.to_owned())));
+            }
+        }
+    }
+
+    fn poison(&mut self, in_flight: InFlight, why: &str) {
+        self.world.alert(Alert::Poisoned(why.to_owned()));
+        self.poisoned = Some(why.to_owned());
+        let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
+        let replies = in_flight.after.replies.into_iter().chain(open.after.replies).map(|(reply, _)| reply);
+        let waiting = self.waiters.drain().flat_map(|(_, replies)| replies);
+        for reply in replies.chain(waiting) {
+            reply(Err(Error::Indeterminate(why.to_owned())));
+        }
+    }
+}
+
+/// `{step: result}` of the steps that it depends on; `null` when it depends on none.
+fn dependencies(
+    rows: &TaskRows,
+    step: &Step,
+    read: &mut dyn FnMut(ContentKey, ContentRef) -> Result<Vec<u8>, String>,
+) -> Result<Vec<u8>, String> {
+    if step.spec.depends_on.is_empty() {
+        return Ok(b"null".to_vec());
+    }
+    let mut results = serde_json::Map::new();
+    for of in &step.spec.depends_on {
+        let done = &rows.steps[usize::from(*of)];
+        let result = done.result.ok_or_else(|| format!("step `{}` has no result", done.spec.name))?;
+        let bytes = read(ContentKey::new(done.result_pos, 0), result)?;
+        let value = serde_json::from_slice(&bytes)
+            .unwrap_or_else(|_| serde_json::Value::String(String::from_utf8_lossy(&bytes).into_owned()));
+        results.insert(done.spec.name.to_string(), value);
+    }
+    Ok(serde_json::Value::Object(results).to_string().into_bytes())
+}
+
+pub(super) fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,199 @@
+//! The driver without threads.
+
+use super::{
+    attempts::Attempts,
+    batch::{InFlight, Open},
+    cache::Cache,
+    command::{Caller, Event, Reply},
+};
+use crate::world::{Finished, World};
+use relaymesh_core::{
+    hlc::HlcClock,
+    id::{NodeId, TaskId, WorkerId},
+    lanes::{DEFAULT_MAX_CONSECUTIVE_HIGH, Lanes},
+    name::Name,
+    task::{Effect, spec::IdempotencyKey},
+};
+use relaymesh_store::{Batch, Error, Head, Reader, StepKey};
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::Arc,
+};
+
+/// How a driver is set up. Names are those of the contract's settings where it has them (R18).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Ready steps that are held in memory; the backlog is in the store.
+    pub queue_capacity: usize,
+    /// Attempts of this node's own agents under way at once.
+    pub slots: usize,
+    /// How long the lease on a step of this node's own agents runs on the log.
+    pub lease_timeout_ms: u64,
+    /// How long reclaim is put off when the clock jumped.
+    pub reclaim_scan_interval_ms: u64,
+    /// Ops in one batch, at most.
+    pub batch_ops_max: usize,
+    /// High items in a row before a lower one must run.
+    pub max_consecutive_high: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            queue_capacity: 100,
+            slots: 512,
+            lease_timeout_ms: 15_000,
+            reclaim_scan_interval_ms: 5_000,
+            batch_ops_max: 4_096,
+            max_consecutive_high: DEFAULT_MAX_CONSECUTIVE_HIGH,
+        }
+    }
+}
+
+/// Decides commands, one batch ahead of the store. Call order: any number of `handle_*`, then `poll_batch`; what it
+/// gives out goes to the store, and the store's word comes back by `handle_committed`. `wake_at` says when to call
+/// `handle_tick` if nothing else comes in.
+pub struct Engine<R, W> {
+    pub(super) config: Config,
+    pub(super) reader: R,
+    pub(super) world: W,
+    pub(super) node: NodeId,
+    /// The world's own agents are one worker, named after the node: after a restart its leases are known to be dead.
+    pub(super) worker: WorkerId,
+    pub(super) itself: Caller,
+    pub(super) head: Head,
+    pub(super) hlc: HlcClock,
+    pub(super) cache: Cache,
+    pub(super) open: Open,
+    pub(super) in_flight: Option<InFlight>,
+    pub(super) batches: u64,
+    /// Keys of submits that no reader sees yet.
+    pub(super) keys: HashMap<(Name, IdempotencyKey), TaskId>,
+    pub(super) waiters: HashMap<TaskId, Vec<Reply>>,
+    pub(super) watchers: Vec<Watcher>,
+    pub(super) window: Lanes<(TaskId, u16)>,
+    pub(super) windowed: BTreeSet<StepKey>,
+    /// Whether the store may hold steps that are ready and not in the window.
+    pub(super) backlog: bool,
+    /// When the store should be asked again what fell due.
+    pub(super) due_ms: Option<u64>,
+    pub(super) attempts: Attempts,
+    /// Outcomes whose batch was rolled back, to be told again.
+    pub(super) untold: VecDeque<Finished>,
+    pub(super) retry_at_ms: Option<u64>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) closing: bool,
+    pub(super) poisoned: Option<String>,
+}
+
+/// Takes events; `false` ends the subscription.
+pub(super) type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
+    pub fn new(mut reader: R, world: W, config: Config) -> Result<Self, Error> {
+        let head = reader.head()?;
+        let node = head.chain.origin;
+        let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
+        let mut engine = Self {
+            window: Lanes::new(config.max_consecutive_high),
+            config,
+            reader,
+            world,
+            node,
+            worker: WorkerId::from_bytes(node.to_bytes()),
+            itself: Caller { author: name("node")?, source: name("driver")? },
+            hlc: head.hlc().map_or_else(|| HlcClock::new(node), HlcClock::resume),
+            open: Open::new(head.clone()),
+            head,
+            cache: Cache::default(),
+            in_flight: None,
+            batches: 0,
+            keys: HashMap::new(),
+            waiters: HashMap::new(),
+            watchers: Vec::new(),
+            windowed: BTreeSet::new(),
+            backlog: true,
+            due_ms: Some(0),
+            attempts: Attempts::default(),
+            untold: VecDeque::new(),
+            retry_at_ms: None,
+            effects: Vec::new(),
+            closing: false,
+            poisoned: None,
+        };
+        engine.recover()?;
+        Ok(engine)
+    }
+
+    /// Where the log stands, as far as it is durable.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The world, for a simulator.
+    pub fn world_mut(&mut self) -> &mut W {
+        &mut self.world
+    }
+
+    /// How many tasks are held in memory.
+    pub fn live(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// How often a lower lane had to be forced (`low_starvation_count`).
+    pub fn low_starvation_count(&self) -> u64 {
+        self.window.low_starvation_count()
+    }
+
+    /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
+    pub fn watch(&mut self, watcher: impl FnMut(&Event) -> bool + Send + 'static) {
+        self.watchers.push(Box::new(watcher));
+    }
+
+    /// Whether the batch being decided has room for more.
+    pub fn has_room(&self) -> bool {
+        self.open.batch.ops.len() < self.config.batch_ops_max
+    }
+
+    /// Why the node must stop, if it must.
+    pub fn poisoned(&self) -> Option<&str> {
+        self.poisoned.as_deref()
+    }
+
+    /// Whether nothing is on its way and nobody waits for a commit.
+    pub fn is_settled(&self) -> bool {
+        self.in_flight.is_none() && self.open.is_idle()
+    }
+
+    /// The next batch for the store, if the last one is settled and there is anything to do. A batch may be empty:
+    /// then there are only answers, and it needs no commit, see [`Engine::handle_committed`].
+    pub fn poll_batch(&mut self) -> Option<Arc<Batch>> {
+        let settled = self.settled_batch();
+        self.cache.settle_visitors(settled);
+        if self.in_flight.is_some() || self.poisoned.is_some() {
+            return None;
+        }
+        self.dispatch();
+        if self.open.is_idle() {
+            return None;
+        }
+        self.batches += 1;
+        let number = self.batches;
+        let next = Open::new(self.open.batch.head.clone());
+        let Open { mut batch, after } = std::mem::replace(&mut self.open, next);
+        for task in &after.touched {
+            if let Some(entry) = self.cache.get_mut(*task) {
+                entry.dirty = false;
+                entry.batch = number;
+                if let Some(rows) = &entry.rows {
+                    entry.saved.put(rows, &mut batch);
+                }
+            }
+        }
+        self.open.batch.head = batch.head.clone();
+        let batch = Arc::new(batch);
+        self.in_flight = Some(InFlight { number, batch: Arc::clone(&batch), after });
+        Some(batch)
+    }
+}

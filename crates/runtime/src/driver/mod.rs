@@ -1,0 +1,37 @@
+//! The driver: commands in, durable answers out.
+//!
+//! ```text
+//!  callers ──Request──► kernel thread ──Batch──► writer thread ──► store
+//!     ▲                  Engine: load,  ◄─Committed─  commit, sync
+//!     └────── answers ── decide, apply
+//! ```
+//!
+//! The [`Engine`] is the driver without threads: `handle_*` takes something from outside, `poll_batch` gives out the next
+//! batch, and one batch at most is on its way. While batch *n* syncs, batch *n+1* is decided on the uncommitted rows of
+//! *n*; every answer, refusals included, waits for the commit of the batch that it was decided in, so nobody is told of
+//! something that a crash could undo. There is no timer: as soon as the writer is free, whatever waits is committed.
+//!
+//! How a commit may end: `Ok`: answer, start agents. `Full`: *n* was rolled back and *n+1* stands on it, so both are
+//! rejected and the rows are read again. `Poisoned`: unknown; everybody is told `indeterminate`, and the node stops.
+//!
+//! [`Driver`] puts an engine and a store on two threads. A simulator steps the same engine by hand.
+
+mod attempts;
+mod author;
+mod batch;
+mod cache;
+mod command;
+mod commit;
+mod dispatch;
+mod engine;
+mod recover;
+mod threads;
+mod ticks;
+mod verbs;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{Answer, Caller, Command, Error, Event, Reply, Request, StepEvent, Submit, Until};
+pub use engine::{Config, Engine};
+pub use threads::{Driver, Handle};

@@ -1,0 +1,52 @@
+//! Start, and start over: attempts under way are made again from the rows (D6).
+//!
+//! An attempt of this node's own agents died with the process: its lease is revoked at once. A worker from outside may
+//! well be alive: its lease gets one fresh full term.
+
+use super::{attempts::Worker, engine::Engine};
+use crate::world::World;
+use relaymesh_core::{
+    id::StepId,
+    op::{Body, ExpireReason},
+};
+use relaymesh_store::{Error, Reader};
+
+const PAGE: usize = 256;
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// Takes up every lease of this node that nothing here watches. Also after a roll-back: what it undid may have been
+    /// the end of an attempt, or this very recovery, and nothing may be stranded by that.
+    pub(super) fn recover(&mut self) -> Result<(), Error> {
+        let now = self.world.now();
+        let mut after = None;
+        loop {
+            let page = self.reader.leased(self.node, after, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(*last);
+            for key in page {
+                let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { continue };
+                self.resume(StepId { task, index: key.place() }, now.mono_ms);
+            }
+        }
+    }
+
+    fn resume(&mut self, step: StepId, mono_ms: u64) {
+        if self.attempts.contains(step) {
+            return;
+        }
+        let Some((row, _)) = self.step(step.task, step.index) else { return };
+        let (epoch, Some(lease)) = (row.epoch, row.lease.clone()) else { return };
+        if lease.worker == self.worker {
+            let caller = self.itself.clone();
+            let jitter_ms = self.jitter_ms();
+            let body = Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::OwnerGone, jitter_ms };
+            // Cannot be refused: the rows were just read, and this node owns the lease.
+            let _ = self.write(step.task, &caller, body);
+        } else {
+            let lease_ms = lease.deadline_ms.saturating_sub(lease.claimed_ms);
+            let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
+            self.attempts.begin(step, epoch, worker);
+            self.attempts.renew(step, mono_ms);
+        }
+    }
+}

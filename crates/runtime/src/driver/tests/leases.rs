@@ -1,0 +1,119 @@
+//! Workers from outside: claims, heartbeats, fences, silence, and a clock that jumps.
+
+use super::{Rig, done, failed, worker};
+use crate::{
+    clock::Jump,
+    driver::{Answer, Command, Error},
+    world::{Alert, Hold},
+};
+use relaymesh_core::{
+    id::{StepId, TaskId},
+    task::{Outcome, Refusal, Status},
+};
+use relaymesh_store::Reader as _;
+
+const LEASE_MS: u64 = 10_000;
+
+fn claim(rig: &mut Rig, task: TaskId, who: u128) -> Result<Hold, Error> {
+    let step = StepId { task, index: 0 };
+    match rig.call(Command::Claim { step, worker: worker(who), lease_ms: LEASE_MS })? {
+        Answer::Claimed(hold) => Ok(hold),
+        other => panic!("not claimed: {other:?}"),
+    }
+}
+
+fn finish(rig: &mut Rig, hold: Hold) -> Result<Answer, Error> {
+    rig.call(Command::Finish { hold, outcome: done("1") })
+}
+
+#[test]
+fn a_worker_from_outside_claims_and_completes() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let hold = claim(&mut rig, task, 1).unwrap();
+    assert!(matches!(claim(&mut rig, task, 2), Err(Error::Refused(Refusal::Held { .. }))));
+    finish(&mut rig, hold).unwrap();
+    assert_eq!(rig.status(task), Status::Success);
+}
+
+#[test]
+fn d7_a_silent_worker_loses_its_lease_and_its_late_word_is_fenced_and_journalled() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let stale = claim(&mut rig, task, 1).unwrap();
+    rig.pass(LEASE_MS);
+    assert_eq!(rig.step_status(task, 0), Status::Running, "a full term has not passed");
+    rig.pass(1);
+    let rows = rig.rows(task);
+    assert_eq!((rows.steps[0].status, rows.steps[0].history[0].outcome), (Status::Retrying, Outcome::Abandoned));
+    rig.pass(2_000);
+    let fresh = claim(&mut rig, task, 2).unwrap();
+    assert!(fresh.epoch > stale.epoch);
+    for outcome in [done("stale"), failed("stale")] {
+        let refused = rig.call(Command::Finish { hold: stale, outcome });
+        assert!(matches!(refused, Err(Error::Refused(Refusal::Fenced { given: 1, epoch: 2, .. }))));
+    }
+    let conflicts = rig.disk.reader().conflicts(10).unwrap();
+    assert_eq!(conflicts.iter().map(|c| c.verb).collect::<Vec<_>>(), ["fail", "complete"]);
+    assert!(rig.levers.lock().unwrap().stopped.contains(&(stale.step, stale.epoch)), "and it is killed");
+    finish(&mut rig, fresh).unwrap();
+    assert_eq!(rig.status(task), Status::Success);
+}
+
+#[test]
+fn r16_a_heartbeat_renews_everything_that_the_worker_holds_without_an_op() {
+    let mut rig = Rig::new();
+    let tasks = [
+        rig.single("outside"),
+        rig.submit(&super::flow(serde_json::json!(
+        { "name": "two", "steps": [{ "id": "s", "agent": "outside" }] }))),
+    ];
+    for task in tasks {
+        claim(&mut rig, task, 1).unwrap();
+    }
+    let pos = rig.disk.reader().head().unwrap().pos;
+    for _ in 0..5 {
+        rig.pass(LEASE_MS - 1);
+        rig.call(Command::Heartbeat { worker: worker(1) }).unwrap();
+    }
+    assert_eq!(tasks.map(|task| rig.step_status(task, 0)), [Status::Running; 2]);
+    assert_eq!(rig.disk.reader().head().unwrap().pos, pos, "renewals are not on the log");
+    assert_eq!(rig.disk.reader().heartbeat(worker(1)).unwrap(), Some(1_000_000 + 5 * (LEASE_MS - 1)));
+    rig.pass(LEASE_MS + 1);
+    assert_eq!(tasks.map(|task| rig.step_status(task, 0)), [Status::Retrying; 2]);
+}
+
+#[test]
+fn r10_a_jump_of_the_clock_raises_an_alert_and_puts_reclaim_off_by_one_round() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    claim(&mut rig, task, 1).unwrap();
+    rig.levers.lock().unwrap().jump = Some(Jump { by_ms: 3_600_000 });
+    rig.pass(LEASE_MS + 1);
+    assert_eq!(rig.step_status(task, 0), Status::Running);
+    assert_eq!(rig.alerts(), [Alert::ClockJump(Jump { by_ms: 3_600_000 })]);
+    rig.pass(5_000);
+    assert_eq!(rig.step_status(task, 0), Status::Retrying, "the next round reclaims it");
+}
+
+#[test]
+fn a_yield_gives_the_step_back_at_once() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let hold = claim(&mut rig, task, 1).unwrap();
+    rig.call(Command::Yield { hold, reason: "rate limited".to_owned() }).unwrap();
+    let step = &rig.rows(task).steps[0];
+    assert_eq!((step.status, step.attempt, step.epoch), (Status::Pending, 0, 1));
+    assert_eq!(claim(&mut rig, task, 2).unwrap().epoch, 2);
+}
+
+#[test]
+fn a_result_that_is_too_long_is_refused_and_the_step_stays_held() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let hold = claim(&mut rig, task, 1).unwrap();
+    let refused = rig.call(Command::Finish { hold, outcome: done(&"x".repeat(8 * 1024 + 1)) });
+    assert_eq!(refused, Err(Error::ResultTooLong { found: 8 * 1024 + 1 }));
+    assert_eq!(rig.step_status(task, 0), Status::Running);
+    finish(&mut rig, hold).unwrap();
+}

@@ -1,0 +1,164 @@
+//! Submitting: answers are durable, repeats merge, keys are not for two requests.
+
+use super::{Rig, flow, name};
+use crate::driver::{Answer, Command, Error, Submit, Until};
+use relaymesh_core::{
+    hash::Hash,
+    id::TaskId,
+    task::{Refusal, Status, request::Request as Asked, spec::IdempotencyKey},
+};
+use relaymesh_store::Reader as _;
+use serde_json::json;
+
+fn submit_keyed(rig: &mut Rig, asked: &Asked, key: Option<IdempotencyKey>) -> Result<Answer, Error> {
+    let prepared = asked.prepare(&name("default"), key, 1).unwrap();
+    rig.call(Command::Submit(Submit { namespace: name("default"), prepared, until: Until::Accepted }))
+}
+
+fn task_of(answer: &Result<Answer, Error>) -> (TaskId, bool) {
+    match answer {
+        Ok(Answer::Accepted { task, merged, .. }) => (*task, *merged),
+        other => panic!("not accepted: {other:?}"),
+    }
+}
+
+#[test]
+fn no_answer_before_the_commit() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("hold"), None);
+    let command = rig.submit_command(&asked, Until::Accepted);
+    let answered = rig.send(command);
+    assert!(answered.try_recv().is_err(), "decided is not durable");
+    let batch = rig.engine.poll_batch().unwrap();
+    assert!(answered.try_recv().is_err(), "on its way is not durable");
+    assert_eq!(rig.disk.reader().head().unwrap().pos, 0);
+    relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch).unwrap();
+    rig.engine.handle_committed(Ok(()));
+    assert!(matches!(answered.try_recv(), Ok(Ok(Answer::Accepted { merged: false, .. }))));
+}
+
+#[test]
+fn a_refusal_that_stands_on_an_uncommitted_row_waits_for_it_too() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("hold"), None);
+    let first = rig.submit_command(&asked, Until::Accepted);
+    let accepted = rig.send(first.clone());
+    rig.engine.poll_batch().unwrap();
+    let repeated = rig.send(first);
+    assert!(accepted.try_recv().is_err() && repeated.try_recv().is_err());
+}
+
+#[test]
+fn submit_and_claim_go_in_one_batch() {
+    let mut rig = Rig::new();
+    rig.settle();
+    let asked = Asked::single(name("echo"), None);
+    let command = rig.submit_command(&asked, Until::Ended);
+    let answered = rig.send(command);
+    assert_eq!(rig.engine.poll_batch().unwrap().ops.len(), 2, "ScheduleJob and ClaimWork");
+    rig.engine.handle_committed(Ok(()));
+    assert_eq!(rig.engine.poll_batch().unwrap().ops.len(), 1, "CompleteJob");
+    rig.engine.handle_committed(Ok(()));
+    assert!(matches!(answered.try_recv(), Ok(Ok(Answer::Ended { status: Status::Success, .. }))));
+}
+
+#[test]
+fn d5_equal_requests_merge_and_the_answer_says_so() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("echo"), Some(json!({ "b": 1, "a": 2 })));
+    let same = Asked::single(name("echo"), Some(json!({ "a": 2, "b": 1 })));
+    let other = Asked::single(name("echo"), Some(json!({ "a": 2, "b": 2 })));
+    let (task, merged) = task_of(&submit_keyed(&mut rig, &asked, None));
+    assert!(!merged);
+    assert_eq!(task_of(&submit_keyed(&mut rig, &same, None)), (task, true));
+    assert!(!task_of(&submit_keyed(&mut rig, &other, None)).1);
+    assert_eq!(rig.disk.reader().counts().unwrap().0, 2);
+}
+
+#[test]
+fn d5_a_repeat_in_the_same_batch_merges() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("hold"), None);
+    let command = rig.submit_command(&asked, Until::Accepted);
+    let (first, second) = (rig.send(command.clone()), rig.send(command));
+    rig.settle();
+    let (a, b) = (task_of(&first.recv().unwrap()), task_of(&second.recv().unwrap()));
+    assert_eq!((a.0, a.1, b.1), (b.0, false, true));
+    assert_eq!(rig.disk.reader().counts().unwrap().0, 1);
+}
+
+#[test]
+fn d5_a_key_is_not_for_two_requests() {
+    let mut rig = Rig::new();
+    let key = || Some(IdempotencyKey::Given(name("order-7")));
+    let (task, _) = task_of(&submit_keyed(&mut rig, &Asked::single(name("echo"), Some(json!(1))), key()));
+    let refused = submit_keyed(&mut rig, &Asked::single(name("echo"), Some(json!(2))), key());
+    assert_eq!(refused, Err(Error::KeyReused { key: "order-7".to_owned(), task }));
+    assert_eq!(rig.disk.reader().counts().unwrap().0, 1);
+}
+
+#[test]
+fn r6_a_repeat_of_a_finished_task_returns_its_result() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("echo"), Some(json!([1, 2])));
+    let prepared = asked.prepare(&name("default"), None, 1).unwrap();
+    let submit = Submit { namespace: name("default"), prepared, until: Until::Ended };
+    let first = rig.call(Command::Submit(submit.clone()));
+    let second = rig.call(Command::Submit(submit));
+    assert_eq!(first, second);
+    assert!(matches!(first, Ok(Answer::Ended { result_hash: Some(hash), .. }) if hash == Hash::sha256(b"[1,2]")));
+    let row = rig.disk.reader().idempotency(
+        &name("default"),
+        &IdempotencyKey::Request(asked.prepare(&name("default"), None, 1).unwrap().schedule.fingerprint),
+    );
+    assert_eq!(row.unwrap().unwrap().status, Status::Success);
+}
+
+#[test]
+fn namespaces_do_not_merge() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("echo"), None);
+    let key = Some(IdempotencyKey::Given(name("k")));
+    let mut submit = |namespace: &str| {
+        let prepared = asked.prepare(&name(namespace), key.clone(), 1).unwrap();
+        let command = Command::Submit(Submit { namespace: name(namespace), prepared, until: Until::Accepted });
+        task_of(&rig.call(command))
+    };
+    assert!(!submit("a").1 && !submit("b").1 && submit("a").1);
+}
+
+#[test]
+fn waiting_for_what_is_not_there_is_refused() {
+    let mut rig = Rig::new();
+    let nobody = TaskId::new(1, 1);
+    assert_eq!(rig.call(Command::Wait { task: nobody }), Err(Error::Refused(Refusal::NoTask)));
+}
+
+#[test]
+fn what_was_only_looked_at_does_not_stay_in_memory() {
+    let mut rig = Rig::new();
+    let tasks: Vec<TaskId> = (0..20).map(|_| rig.single("echo")).collect();
+    for task in &tasks {
+        rig.call(Command::Wait { task: *task }).unwrap();
+        let cancel = Command::Cancel { task: *task, mode: relaymesh_core::op::CancelMode::Hard, reason: String::new() };
+        assert!(rig.call(cancel).is_err());
+    }
+    rig.settle();
+    assert_eq!(rig.engine.live(), 0);
+}
+
+#[test]
+fn a_diamond_gets_its_input_from_the_results_before_it() {
+    let mut rig = Rig::new();
+    let task = rig.submit(&flow(json!({ "name": "diamond", "steps": [
+        { "id": "a", "agent": "echo", "input": { "x": 1 } },
+        { "id": "b", "agent": "echo", "depends_on": ["a"] },
+        { "id": "c", "agent": "echo", "depends_on": ["a"] },
+        { "id": "d", "agent": "hold", "depends_on": ["b", "c"] },
+    ]})));
+    let work = rig.begun();
+    let input: serde_json::Value = serde_json::from_slice(&work.input).unwrap();
+    assert_eq!(input, json!({ "b": { "a": { "x": 1 } }, "c": { "a": { "x": 1 } } }));
+    rig.finish(work.hold, super::done("42"));
+    assert_eq!(rig.rows(task).task.result_hash, Some(Hash::sha256(b"42")));
+}

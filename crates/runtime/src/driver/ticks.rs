@@ -1,0 +1,106 @@
+//! What time brings: retries fall due, approvals run out, attempts take too long, workers fall silent.
+
+use super::{attempts::Deadline, commit::earlier, engine::Engine};
+use crate::world::{Alert, World};
+use relaymesh_core::{
+    id::StepId,
+    op::{Body, ExpireReason},
+    task::Refusal,
+};
+use relaymesh_store::{Queue, Reader};
+
+const PAGE: usize = 256;
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// When to call [`Engine::handle_tick`], by the monotonic clock, if nothing else comes in. `None`: there is nothing
+    /// to wait for, and an idle node uses no processor time.
+    pub fn wake_at(&mut self) -> Option<u64> {
+        let now = self.world.now();
+        let due = self.due_ms.map(|due_ms| now.mono_ms.saturating_add(due_ms.saturating_sub(now.wall_ms)));
+        earlier(earlier(due, self.attempts.next_deadline_ms()), self.retry_at_ms)
+    }
+
+    /// Does what is due by now.
+    pub fn handle_tick(&mut self) {
+        if self.poisoned.is_some() {
+            return;
+        }
+        let now = self.world.now();
+        if self.retry_at_ms.is_some_and(|at_ms| at_ms <= now.mono_ms) {
+            self.retry_at_ms = None;
+            self.take_up_rolled_back(now.mono_ms);
+        }
+        if self.due_ms.is_some_and(|due_ms| due_ms <= now.wall_ms) {
+            self.take_up_due(now.wall_ms);
+        }
+        if self.attempts.next_deadline_ms().is_some_and(|at_ms| at_ms <= now.mono_ms) {
+            self.take_up_deadlines(now.mono_ms);
+        }
+    }
+
+    /// There may be room again: outcomes that were not written down are told again, and leases that nobody watches any
+    /// more are taken up.
+    fn take_up_rolled_back(&mut self, mono_ms: u64) {
+        for finished in std::mem::take(&mut self.untold) {
+            self.handle_finished(finished);
+        }
+        if let Err(error) = self.recover() {
+            self.world.alert(Alert::Unreadable(error.to_string()));
+            self.retry_at_ms = Some(mono_ms.saturating_add(self.config.reclaim_scan_interval_ms));
+        }
+    }
+
+    fn take_up_due(&mut self, now_ms: u64) {
+        self.backlog = true;
+        self.deny_unanswered(now_ms);
+        self.due_ms = match self.reader.next_due(now_ms) {
+            Ok(due_ms) => due_ms,
+            Err(error) => {
+                self.world.alert(Alert::Unreadable(error.to_string()));
+                Some(now_ms + self.config.reclaim_scan_interval_ms)
+            }
+        };
+    }
+
+    /// Approvals that nobody gave in time are denied.
+    fn deny_unanswered(&mut self, now_ms: u64) {
+        let caller = self.itself.clone();
+        let Ok(page) = self.reader.due(Queue::Approval, now_ms, None, PAGE) else { return };
+        for (_, key) in page {
+            let Ok(Some(task)) = self.cache.load_key(key.task(), &mut self.reader) else { continue };
+            let Some((step, _)) = self.step(task, key.place()) else { continue };
+            let Some(ask) = step.spec.approve.as_ref().map(relaymesh_core::task::spec::Ask::hash) else { continue };
+            let reason = "nobody answered in time".to_owned();
+            // Refused when it was decided meanwhile, which is just as well.
+            let _ = self.write(task, &caller, Body::DenyStep { step: key.place(), ask, reason });
+        }
+    }
+
+    /// A jump of the wall clock puts everything off by one round (R10).
+    fn take_up_deadlines(&mut self, mono_ms: u64) {
+        let jump = self.world.jump();
+        if let Some(jump) = jump {
+            self.world.alert(Alert::ClockJump(jump));
+        }
+        while let Some((step, epoch, what)) = self.attempts.pop_passed(mono_ms) {
+            let later = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+            if jump.is_some()
+                || matches!(self.end_attempt(step, epoch, what), Err(super::Error::Refused(Refusal::LeaseRuns { .. })))
+            {
+                self.attempts.put_off(step, epoch, what, later);
+            }
+        }
+    }
+
+    fn end_attempt(&mut self, step: StepId, epoch: u32, what: Deadline) -> Result<(), super::Error> {
+        let caller = self.itself.clone();
+        let jitter_ms = self.jitter_ms();
+        let body = match what {
+            Deadline::Timeout => Body::TimeoutWork { step: step.index, epoch, jitter_ms },
+            Deadline::Lease => {
+                Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms }
+            }
+        };
+        self.write(step.task, &caller, body).map(drop)
+    }
+}

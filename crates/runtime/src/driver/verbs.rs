@@ -1,0 +1,220 @@
+//! One function per command.
+
+use super::{
+    command::{Answer, Caller, Command, Error, Reply, Request, Submit, Until},
+    engine::Engine,
+};
+use crate::world::{Finished, Hold, Outcome, World};
+use relaymesh_core::{
+    backoff::JITTER_MS_MAX,
+    content::{ContentRef, INLINE_BYTES_MAX},
+    id::{LeaseToken, StepId, TaskId, WorkerId},
+    op::{Body, Held, WriteClass},
+    task::{Refusal, Status, fail::shortened, spec::IdempotencyKey},
+};
+use relaymesh_store::{ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader};
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// Decides one command. Its answer waits for the commit of the batch that it was decided in.
+    pub fn handle_request(&mut self, request: Request) {
+        let Request { caller, command, reply } = request;
+        if let Some(why) = &self.poisoned {
+            reply(Err(Error::Indeterminate(why.clone())));
+            return;
+        }
+        let answer = match command {
+            Command::Submit(submit) => match self.submit(&caller, submit) {
+                Ok((answer, Until::Accepted)) => Ok(answer),
+                Ok((Answer::Accepted { task, .. }, Until::Ended)) => return self.wait(task, reply),
+                Ok((answer, Until::Ended)) => Ok(answer),
+                Err(error) => Err(error),
+            },
+            Command::Wait { task } => return self.wait(task, reply),
+            Command::Claim { step, worker, lease_ms } => {
+                self.claim(&caller, step, worker, lease_ms).map(Answer::Claimed)
+            }
+            Command::Heartbeat { worker } => Ok(self.heartbeat(worker)),
+            Command::Finish { hold, outcome } => self.finish(&caller, hold, outcome).map(done),
+            Command::Yield { hold, reason } => {
+                let body = Body::YieldWork { held: held(hold), reason: shortened(&reason) };
+                self.fenced(&caller, hold, "yield", body).map(done)
+            }
+            Command::Cancel { task, mode, reason } => {
+                self.write(task, &caller, Body::CancelTask { mode, reason: shortened(&reason) }).map(done)
+            }
+            Command::Redrive { task, reason } => {
+                self.write(task, &caller, Body::RedriveTask { reason: shortened(&reason) }).map(done)
+            }
+            Command::Approve { step, ask } => {
+                self.write(step.task, &caller, Body::ApproveStep { step: step.index, ask }).map(done)
+            }
+            Command::Deny { step, ask, reason } => {
+                let body = Body::DenyStep { step: step.index, ask, reason: shortened(&reason) };
+                self.write(step.task, &caller, body).map(done)
+            }
+        };
+        self.open.after.replies.push((reply, answer));
+    }
+
+    /// The node is about to stop: start nothing more, and give back what its own agents have not finished. Their
+    /// attempts do not count.
+    pub fn handle_close(&mut self) {
+        self.closing = true;
+        let caller = self.itself.clone();
+        for step in self.attempts.own_steps() {
+            let Some((row, _)) = self.step(step.task, step.index) else { continue };
+            let (epoch, Some(lease)) = (row.epoch, row.lease.as_ref()) else { continue };
+            let held = Held { step: step.index, epoch, token: lease.token };
+            let body = Body::YieldWork { held, reason: "the node stopped".to_owned() };
+            if self.write(step.task, &caller, body).is_ok() {
+                self.open.after.stops.push((step, epoch));
+            }
+        }
+    }
+
+    /// Takes the outcome of an attempt of this node's own agents.
+    pub fn handle_finished(&mut self, finished: Finished) {
+        if self.poisoned.is_some() {
+            return;
+        }
+        let caller = self.itself.clone();
+        self.open.after.outcomes.push(finished.clone());
+        // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
+        if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome) {
+            self.world.alert(crate::world::Alert::Unreadable(error.to_string()));
+        }
+    }
+
+    fn submit(&mut self, caller: &Caller, submit: Submit) -> Result<(Answer, Until), Error> {
+        let Submit { namespace, prepared, until } = submit;
+        let key = &prepared.schedule.key;
+        if let Some((task, fingerprint)) = self.known(&namespace, key)? {
+            if fingerprint != prepared.schedule.fingerprint {
+                return Err(Error::KeyReused { key: key.to_string(), task });
+            }
+            self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
+            let status = self.status(task);
+            return Ok((Answer::Accepted { task, status, merged: true, class: WriteClass::Strong }, until));
+        }
+        let task = TaskId::new(self.world.now().wall_ms, self.world.random());
+        let key = key.clone();
+        let schedule = prepared.schedule;
+        let pos = self.write_new(task, namespace.clone(), caller, Body::ScheduleJob { schedule })?;
+        let put = |(index, bytes)| ContentPut { key: ContentKey::new(pos, index), bytes };
+        self.open.batch.content.extend(prepared.inputs.into_iter().map(put));
+        self.open.after.keys.push((namespace.clone(), key.clone()));
+        self.keys.insert((namespace, key), task);
+        let status = self.status(task);
+        Ok((Answer::Accepted { task, status, merged: false, class: WriteClass::Strong }, until))
+    }
+
+    /// The task that a submit with this key would repeat, with its fingerprint.
+    fn known(
+        &mut self,
+        namespace: &relaymesh_core::name::Name,
+        key: &IdempotencyKey,
+    ) -> Result<Option<(TaskId, relaymesh_core::hash::Hash)>, Error> {
+        if let Some(task) = self.keys.get(&(namespace.clone(), key.clone())) {
+            let rows = self.cache.get(*task).and_then(|entry| entry.rows.as_ref());
+            return Ok(rows.map(|rows| (*task, rows.task.fingerprint)));
+        }
+        let row = self.reader.idempotency(namespace, key).map_err(Error::Store)?;
+        Ok(row.map(|row| (row.task, row.fingerprint)))
+    }
+
+    fn wait(&mut self, task: TaskId, reply: Reply) {
+        let answer = match self.cache.load(task, &mut self.reader) {
+            Ok(Some(entry)) => match &entry.rows {
+                Some(rows) if rows.task.status.is_terminal() => {
+                    Ok(Answer::Ended { task, status: rows.task.status, result_hash: rows.task.result_hash })
+                }
+                Some(_) | None => {
+                    self.waiters.entry(task).or_default().push(reply);
+                    return;
+                }
+            },
+            Ok(None) => Err(Refusal::NoTask.into()),
+            Err(error) => Err(Error::Store(error)),
+        };
+        self.open.after.replies.push((reply, answer));
+    }
+
+    pub(super) fn claim(
+        &mut self,
+        caller: &Caller,
+        step: StepId,
+        worker: WorkerId,
+        lease_ms: u64,
+    ) -> Result<Hold, Error> {
+        let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
+        let entry = self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        let seen = entry.and_then(|entry| entry.rows.as_ref()).map(|rows| rows.task.head).ok_or(Refusal::NoTask)?;
+        let body = Body::ClaimWork { step: step.index, owner: self.node, worker, token, lease_ms, seen };
+        self.write(step.task, caller, body)?;
+        let rows = self.cache.get(step.task).and_then(|entry| entry.rows.as_ref()).ok_or(Refusal::NoTask)?;
+        Ok(Hold { step, epoch: rows.steps[usize::from(step.index)].epoch, token })
+    }
+
+    fn heartbeat(&mut self, worker: WorkerId) -> Answer {
+        let now = self.world.now();
+        for step in self.attempts.held_by(worker) {
+            self.attempts.renew(step, now.mono_ms);
+        }
+        self.open.batch.heartbeats.push(Heartbeat { worker, at_ms: now.wall_ms });
+        done(Status::Running)
+    }
+
+    fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {
+        match outcome {
+            Outcome::Done { result, .. } if result.len() > INLINE_BYTES_MAX => {
+                Err(Error::ResultTooLong { found: result.len() })
+            }
+            Outcome::Done { media, result } => {
+                let body = Body::CompleteJob { held: held(hold), result: ContentRef::of(media, &result) };
+                let status = self.fenced(caller, hold, "complete", body)?;
+                // The op's own position: what it led to, such as the next step's claim, came after it.
+                let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
+                let pos = rows.map_or(0, |rows| rows.steps[usize::from(hold.step.index)].result_pos);
+                self.put_content(ContentPut { key: ContentKey::new(pos, 0), bytes: result });
+                Ok(status)
+            }
+            Outcome::Failed { error, retryable } => {
+                let jitter_ms = self.jitter_ms();
+                let body = Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
+                self.fenced(caller, hold, "fail", body)
+            }
+        }
+    }
+
+    /// Content is kept in the order of its keys; an op that came after may have brought some already.
+    fn put_content(&mut self, put: ContentPut) {
+        let content = &mut self.open.batch.content;
+        let at = content.iter().rposition(|other| other.key < put.key).map_or(0, |index| index + 1);
+        content.insert(at, put);
+    }
+
+    /// A worker's word; if the fence refuses it, the journal keeps it (D7).
+    fn fenced(&mut self, caller: &Caller, hold: Hold, verb: &'static str, body: Body) -> Result<Status, Error> {
+        let written = self.write(hold.step.task, caller, body);
+        if let Err(Error::Refused(Refusal::Fenced { found, epoch, given, .. })) = &written {
+            let at_ms = self.world.now().wall_ms;
+            let conflict = LeaseConflict { at_ms, step: hold.step, verb, found: *found, epoch: *epoch, given: *given };
+            self.open.batch.conflicts.push(conflict);
+            self.open.after.stops.push((hold.step, hold.epoch));
+        }
+        written
+    }
+
+    pub(super) fn jitter_ms(&mut self) -> u32 {
+        let drawn = self.world.random() % u128::from(JITTER_MS_MAX + 1);
+        u32::try_from(drawn).unwrap_or(0)
+    }
+}
+
+fn held(hold: Hold) -> Held {
+    Held { step: hold.step.index, epoch: hold.epoch, token: hold.token }
+}
+
+fn done(status: Status) -> Answer {
+    Answer::Done { status }
+}

@@ -1,0 +1,10 @@
+//! The runtime: joins kernel, store and world.
+//!
+//! [`driver`] takes commands, decides them with the kernel, commits them in batches and answers when they are durable.
+//! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents.
+
+pub mod builtin;
+pub mod clock;
+pub mod driver;
+pub mod host;
+pub mod world;

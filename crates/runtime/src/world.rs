@@ -1,0 +1,100 @@
+//! What the driver needs from outside: time, randomness, and somebody to do the work.
+//!
+//! Production has one world ([`crate::host::Host`]); a simulator has another and runs the same driver.
+
+use crate::clock::{Jump, Now};
+use relaymesh_core::{
+    content::Media,
+    id::{LeaseToken, StepId},
+    name::Name,
+};
+
+/// Everything that comes from outside.
+pub trait World: Send + 'static {
+    /// What time it is. Never less than before.
+    fn now(&mut self) -> Now;
+
+    /// Whether the wall clock was set since the last call.
+    fn jump(&mut self) -> Option<Jump>;
+
+    /// 128 bits that nobody can guess.
+    fn random(&mut self) -> u128;
+
+    /// Whether there is an agent of this name here.
+    fn knows(&self, agent: &Name) -> bool;
+
+    /// Begins the work. The claim is durable. An agent that is quick answers at once; otherwise the outcome comes in
+    /// later as a [`Finished`].
+    fn start(&mut self, work: Work) -> Option<Outcome>;
+
+    /// Ends whatever works on this attempt. Its outcome, if one still comes, is fenced.
+    fn stop(&mut self, step: StepId, epoch: u32);
+
+    /// Something that an operator should see.
+    fn alert(&mut self, alert: Alert);
+}
+
+/// One attempt, to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// What the outcome must show.
+    pub hold: Hold,
+    /// Who is to do it.
+    pub agent: Name,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// What it is given.
+    pub input: Vec<u8>,
+}
+
+/// Proof of holding a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// The step.
+    pub step: StepId,
+    /// The claim's fence.
+    pub epoch: u32,
+    /// The claim's token.
+    pub token: LeaseToken,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// With a result.
+    Done {
+        /// What kind of bytes.
+        media: Media,
+        /// The result.
+        result: Vec<u8>,
+    },
+    /// With an error.
+    Failed {
+        /// What went wrong, for people.
+        error: String,
+        /// Whether another attempt may help.
+        retryable: bool,
+    },
+}
+
+/// An attempt that ended after [`World::start`] had returned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Which one.
+    pub hold: Hold,
+    /// How.
+    pub outcome: Outcome,
+}
+
+/// Something that an operator should see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Alert {
+    /// The wall clock was set; reclaim is put off by one round.
+    ClockJump(Jump),
+    /// The disk is full; nothing was written and reads go on.
+    DiskFull(String),
+    /// The outcome of a commit is unknown; the node stops.
+    Poisoned(String),
+    /// Something that was stored could not be read.
+    Unreadable(String),
+}
