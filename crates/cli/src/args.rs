@@ -1,0 +1,95 @@
+//! The arguments that every command has, and those that several share.
+
+use crate::{commands::Command, error::Error};
+use clap::{Args, Parser};
+use relaymesh_core::{
+    id::RequestId,
+    name::Name,
+    task::{request::Prepared, request::Request, spec::IdempotencyKey},
+};
+use relaymesh_runtime::driver::Caller;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Try it:
+  relaymesh run examples/hello.yaml --watch     a small graph of builtin steps, drawn while it runs
+  relaymesh task list                           what was submitted
+  relaymesh log verify                          whether the log still holds what was put there
+
+stdout is data, stderr is talk; --json gives JSON everywhere.
+Exit codes: 0 done · 2 usage · 3 not found · 4 refused · 5 in use · 6 damaged · 7 disk full · 8 indeterminate · 9 io
+            10 the task failed · 11 the task was cancelled · 12 the task has not ended · 130 interrupted";
+
+/// A durable, local-first runtime for agents: submit graphs of steps, and they are done, whatever crashes.
+#[derive(Debug, Parser)]
+#[command(name = "relaymesh", version, after_help = AFTER_HELP, max_term_width = 110, propagate_version = true)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command knows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// The folder that holds everything
+    #[arg(long, global = true, value_name = "DIR", env = "RELAYMESH_ROOT", default_value = "./.relaymesh")]
+    root: PathBuf,
+    /// The team or project that a task belongs to
+    #[arg(long, global = true, value_name = "NS", env = "RELAYMESH_NAMESPACE", default_value = "default")]
+    namespace: Name,
+    /// JSON on stdout, and errors as JSON on stderr
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// The same, ready for use.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    pub(crate) root: PathBuf,
+    pub(crate) namespace: Name,
+    pub(crate) json: bool,
+    /// Who asks; it stands on the log.
+    pub(crate) caller: Caller,
+}
+
+impl Global {
+    /// What the command gets to see.
+    pub(crate) fn context(&self) -> Context {
+        Context { root: self.root.clone(), namespace: self.namespace.clone(), json: self.json, caller: caller() }
+    }
+}
+
+/// The login name, if it is a name; the source is this program.
+fn caller() -> Caller {
+    let fixed = |text: &str| text.parse::<Name>().expect("a literal name");
+    let login = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok()?.parse().ok());
+    Caller { author: login.unwrap_or_else(|| fixed("local")), source: fixed("cli") }
+}
+
+/// What makes a submit the same as another one (D5).
+#[derive(Debug, Args)]
+pub(crate) struct Key {
+    /// Your own word for this submit: a second submit with it is the same task
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["request_id", "new"])]
+    key: Option<Name>,
+    /// A request id that you made: repeat it when you repeat the submit
+    #[arg(long, value_name = "REQ", conflicts_with = "new")]
+    request_id: Option<RequestId>,
+    /// Run it again although an equal request was submitted before
+    #[arg(long)]
+    new: bool,
+}
+
+impl Key {
+    /// The request, ready for the log.
+    pub(crate) fn prepare(&self, request: &Request, namespace: &Name) -> Result<Prepared, Error> {
+        let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
+        let id = self.request_id.or(fresh).map(IdempotencyKey::RequestId);
+        let key = self.key.clone().map(IdempotencyKey::Given).or(id);
+        Ok(request.prepare(namespace, key, rand::random())?)
+    }
+}

@@ -1,0 +1,131 @@
+//! The benchmark of the kernel: no-op tasks through the driver, synced, beside a reference without logic.
+//!
+//! Figures of one machine at one moment say little, so everything is a ratio to something measured in the same run. The
+//! reference (plain SQLite, the same rows, no rules) is measured again before each part, and the median counts. Each
+//! part is a process of its own, on a fresh folder, so that one part's memory and files are not another's.
+//!
+//! A *caller* submits a task, waits until it has ended, and submits the next; many callers share a thread, as they do
+//! behind a socket. A task is three ops: the submit, the claim and the completion by the builtin `echo`.
+
+mod load;
+mod report;
+
+use crate::error::{Code, Error};
+use clap::Subcommand;
+use relaymesh_store_sqlite::reference;
+use report::Report;
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+/// One part, run in a process of its own.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Part {
+    /// Plain SQLite without logic
+    Reference {
+        #[arg(long)]
+        batch: usize,
+        #[arg(long)]
+        tasks: usize,
+    },
+    /// Commits of one row
+    OneRow {
+        #[arg(long)]
+        commits: usize,
+    },
+    /// Callers through the driver
+    Callers {
+        #[arg(long)]
+        callers: usize,
+        #[arg(long)]
+        tasks: u64,
+    },
+    /// Many tasks, to see what growth costs
+    Growth {
+        #[arg(long)]
+        tasks: u64,
+    },
+}
+
+/// Runs one part in `dir` and gives its figures.
+pub(crate) fn part(dir: &Path, part: &Part) -> Result<Value, Error> {
+    Ok(match part {
+        Part::Reference { batch, tasks } => {
+            json!({ "tasks_per_s": reference::run(dir, *batch, *tasks)?.tasks_per_s })
+        }
+        Part::OneRow { commits } => {
+            let mut took = reference::one_row_commit(dir, *commits)?;
+            json!({ "p50_ms": load::percentile(&mut took, 50.0), "p99_ms": load::percentile(&mut took, 99.0) })
+        }
+        Part::Callers { callers, tasks } => load::callers(dir, *callers, *tasks)?,
+        Part::Growth { tasks } => load::growth(dir, *tasks)?,
+    })
+}
+
+/// Runs everything and prints the report.
+pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -> Result<(), Error> {
+    let scale = if quick { 1 } else { 4 };
+    let mut runner = Runner { dir: dir.to_owned(), number: 0, reference: Vec::new(), scale };
+    let mut report = Report::default();
+    for callers in [1, 16, 64, 256] {
+        runner.reference()?;
+        if callers == 1 {
+            report.one_row = runner.run("one row, one commit", &["one-row", "--commits", "1000"])?;
+        }
+        let tasks = (scale * callers.clamp(1, 64) * 500).to_string();
+        let arguments = ["callers", "--callers", &callers.to_string(), "--tasks", &tasks];
+        let figures = runner.run(&format!("{callers} callers"), &arguments)?;
+        report.callers.push((callers, figures));
+    }
+    runner.reference()?;
+    if let Some(tasks) = growth {
+        report.growth = Some(runner.run(&format!("{tasks} tasks"), &["growth", "--tasks", &tasks.to_string()])?);
+    }
+    report.reference = runner.reference;
+    report.print(json);
+    Ok(())
+}
+
+struct Runner {
+    dir: PathBuf,
+    number: u32,
+    reference: Vec<f64>,
+    scale: usize,
+}
+
+impl Runner {
+    fn reference(&mut self) -> Result<(), Error> {
+        let tasks = (self.scale * 10_240).to_string();
+        let figures = self.run("reference", &["reference", "--batch", "256", "--tasks", &tasks])?;
+        self.reference.extend(figures["tasks_per_s"].as_f64());
+        Ok(())
+    }
+
+    /// Runs a part in a process of its own, on a folder of its own that is removed afterwards.
+    fn run(&mut self, what: &str, arguments: &[&str]) -> Result<Value, Error> {
+        let failed = |detail: String| Error::new(Code::StoreIo, format!("the benchmark part `{what}`: {detail}"));
+        self.number += 1;
+        let dir = self.dir.join(format!(".relaymesh-bench-{}-{}", std::process::id(), self.number));
+        std::fs::create_dir_all(&dir).map_err(|error| failed(error.to_string()))?;
+        eprintln!("measuring: {what} …");
+        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(program);
+        command.args(["bench", "part", "--dir"]).arg(&dir).args(arguments).stderr(Stdio::inherit());
+        let output = command.output();
+        let removed = std::fs::remove_dir_all(&dir);
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        removed.map_err(|error| failed(error.to_string()))?;
+        if !output.status.success() {
+            return Err(failed(format!("ended with {}", output.status)));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// Milliseconds with a fraction.
+fn ms(took: Duration) -> f64 {
+    took.as_secs_f64() * 1e3
+}

@@ -1,0 +1,56 @@
+//! `relaymesh bench`: how fast it is on this machine, beside a reference measured in the same run.
+
+use crate::{args::Context, bench, error::Error, exit::Exit};
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// Measures this machine; touches no root.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  relaymesh bench kernel --quick          a minute: is this build as fast as it should be here?
+  relaymesh bench kernel                  all of it, a million tasks included
+  relaymesh bench kernel --json           for a program")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Submit, claim and complete no-op tasks through the driver, synced, beside plain SQLite without logic
+    Kernel(Kernel),
+    /// One part of a benchmark, in a process of its own
+    #[command(hide = true)]
+    Part {
+        #[arg(long)]
+        dir: PathBuf,
+        #[command(subcommand)]
+        part: bench::Part,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Kernel {
+    /// Fewer tasks, and no run to a million
+    #[arg(long)]
+    quick: bool,
+    /// Where to write; the disk under this folder is what is measured
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Tasks in the run that shows what growth costs
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    growth_tasks: u64,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    match &args.what {
+        What::Kernel(kernel) => {
+            let growth = (!kernel.quick).then_some(kernel.growth_tasks);
+            bench::kernel(&kernel.dir, kernel.quick, growth, context.json)?;
+        }
+        What::Part { dir, part } => crate::output::line(&bench::part(dir, part)?.to_string()),
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,61 @@
+//! `relaymesh log`
+
+mod progress;
+mod rebuild;
+mod recover;
+mod show;
+mod verify;
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+};
+use clap::Subcommand;
+use relaymesh_store::verify::Problem;
+
+/// Look at the log, check it, and go on after a loss
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Show(show::Args),
+    Verify(verify::Args),
+    Rebuild(rebuild::Args),
+    Recover(recover::Args),
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
+    match args.command {
+        Command::Show(args) => show::run(&args, context),
+        Command::Verify(args) => verify::run(&args, context),
+        Command::Rebuild(args) => rebuild::run(&args, context),
+        Command::Recover(args) => recover::run(&args, context),
+    }
+}
+
+/// What a check found, as an error.
+fn found(problem: Problem) -> Error {
+    let message = problem.to_string();
+    match problem {
+        Problem::Store(error) => error.into(),
+        Problem::Moved { .. } => Error::new(Code::Busy, message),
+        Problem::NotEmpty { .. } => Error::new(Code::Internal, message),
+        Problem::State { .. } | Problem::Counts { .. } | Problem::Lookup { .. } | Problem::Index { .. } => {
+            Error::new(Code::Damaged, message)
+                .hint("`relaymesh log rebuild` shows which rows differ; it changes nothing")
+        }
+        Problem::Break(_)
+        | Problem::Missing { .. }
+        | Problem::HeadPosition { .. }
+        | Problem::HeadChain { .. }
+        | Problem::NoContent { .. }
+        | Problem::Content { .. }
+        | Problem::Refused { .. } => Error::new(Code::Damaged, message),
+    }
+}

@@ -1,0 +1,70 @@
+//! `relaymesh log recover`
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    output, root,
+};
+use relaymesh_store_sqlite::{Options, Recovery, SqliteStore};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh log recover                  says what is lost; changes nothing unless you say yes
+  relaymesh log recover --accept-loss    for scripts
+
+Before you accept a loss: keep a copy of the root, and put the newest copy of the database back if there is one.";
+
+/// Go on with a store that knows less than it has acknowledged
+///
+/// What is left is accepted as it is, and a new origin epoch begins, so that what others know of the lost ops never
+/// collides with what is written from now on. The old write-ahead log is kept beside the database.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Accept that acknowledged work is lost
+    #[arg(long)]
+    accept_loss: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    root::there(&context.root)?;
+    let loss = match SqliteStore::open(&context.root, &Options::default()) {
+        Ok(_) => {
+            return Err(Error::new(Code::Refused, "nothing is lost: the store knows all that it has acknowledged"));
+        }
+        Err(relaymesh_store::Error::Amnesia { detail } | relaymesh_store::Error::Damaged { detail }) => detail,
+        Err(error) => return Err(error.into()),
+    };
+    output::note(&format!("{loss}\n  clients may have been told of work that is not in this store any more"));
+    if !args.accept_loss {
+        let refused =
+            Error::new(Code::NotConfirmed, "nothing was changed").hint("`--accept-loss` goes on without what is lost");
+        if !output::is_interactive() || !output::ask("go on without it?") {
+            return Err(refused);
+        }
+    }
+    let (store, recovery) = SqliteStore::recover(&context.root, &Options::default())?;
+    drop(store);
+    say(&recovery, context.json);
+    Ok(Exit::Done)
+}
+
+fn say(recovery: &Recovery, json: bool) {
+    let Recovery { store_pos, acknowledged_pos, lost, origin_epoch, kept_wal } = recovery;
+    let lost = lost.as_ref().map(|lost| (*lost.start(), *lost.end()));
+    if json {
+        output::value(&json!({
+            "pos": store_pos, "acknowledged_pos": acknowledged_pos, "lost": lost, "origin_epoch": origin_epoch,
+            "kept_wal": kept_wal.as_ref().map(|path| path.display().to_string()),
+        }));
+        return;
+    }
+    let lost = lost.map_or_else(|| "unknown".to_owned(), |(first, last)| format!("{first} to {last}"));
+    let wal = kept_wal.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+    let facts =
+        [("pos", store_pos.to_string()), ("lost", lost), ("origin epoch", origin_epoch.to_string()), ("kept wal", wal)];
+    output::line(&output::table(&facts.map(|(name, value)| vec![name.to_owned(), value])));
+    output::note("  next: `relaymesh log verify`");
+}

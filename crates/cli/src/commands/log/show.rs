@@ -1,0 +1,107 @@
+//! `relaymesh log show`
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    lookup, output, root, time,
+};
+use relaymesh_core::{
+    id::TaskId,
+    op::{Body, Op},
+};
+use relaymesh_store::{Reader, StoredOp};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh log show                       the newest ops
+  relaymesh log show --from 1 --limit 20   from the beginning
+  relaymesh log show --task tsk_01KH…      all about one task
+  relaymesh log show --json | jq .kind     one JSON line per op, with its hash";
+
+const PAGE: usize = 500;
+
+/// Show ops: every fact that was accepted, in order
+///
+/// Columns: position, time (UTC), kind, task, step, author/source. Works while another process writes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Begin with this position; without it the newest are shown
+    #[arg(long, value_name = "POS")]
+    from: Option<u64>,
+    /// At most this many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u64,
+    /// Only those about this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut reader = root::read(&context.root)?;
+    let head = reader.head()?.pos;
+    let task = args.task.as_deref().map(|text| lookup::task(&mut reader, text)).transpose()?.map(|rows| rows.task);
+    let first = match (args.from, &task) {
+        (Some(from), _) => from,
+        // A task's key is the position of the op that made it.
+        (None, Some(task)) => task.key,
+        (None, None) => (head + 1).saturating_sub(args.limit),
+    };
+    let mut after = first.max(1) - 1;
+    let mut left = args.limit;
+    while left > 0 {
+        let page = reader.ops(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.pos;
+        for stored in page {
+            if left > 0 && show(&stored, task.as_ref().map(|task| task.id), context.json)? {
+                left -= 1;
+            }
+        }
+    }
+    if left == 0 && args.from.is_some() && after < head {
+        output::note("more: give a higher --from or --limit");
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows the op, if it is about the task.
+fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Error> {
+    let unreadable =
+        |error: relaymesh_core::op::DecodeError| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
+    let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
+    if task.is_some_and(|task| task != op.task()) {
+        return Ok(false);
+    }
+    if json {
+        let mut value = serde_json::to_value(&op).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        value["hash"] = json!(stored.hash);
+        output::line(&value.to_string());
+    } else {
+        output::line(&line(&op));
+    }
+    Ok(true)
+}
+
+fn line(op: &Op) -> String {
+    let header = &op.header;
+    let step = step(&op.body).map_or_else(|| "-".to_owned(), |step| step.to_string());
+    let kind = format!("{:?}", op.body.kind());
+    let time = time::rfc3339(header.hlc.wall_ms);
+    format!("{:>8}  {time}  {kind:<12}  {}  {step:>4}  {}/{}", op.pos, op.task(), header.author, header.source)
+}
+
+/// The place of the step that the op is about.
+fn step(body: &Body) -> Option<u16> {
+    match body {
+        Body::ClaimWork { step, .. }
+        | Body::ExpireWork { step, .. }
+        | Body::TimeoutWork { step, .. }
+        | Body::ApproveStep { step, .. }
+        | Body::DenyStep { step, .. } => Some(*step),
+        Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => Some(held.step),
+        Body::ScheduleJob { .. } | Body::CancelTask { .. } | Body::RedriveTask { .. } => None,
+    }
+}

@@ -1,0 +1,35 @@
+//! One file per command. A new command is its module, its variant and its arm.
+
+pub(crate) mod bench;
+pub(crate) mod init;
+pub(crate) mod log;
+pub(crate) mod run;
+pub(crate) mod submit;
+pub(crate) mod task;
+
+use crate::{args::Context, error::Error, exit::Exit};
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::Args),
+    Submit(submit::Args),
+    Run(run::Args),
+    Task(task::Args),
+    Log(log::Args),
+    Bench(bench::Args),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Error> {
+        match self {
+            Self::Init(args) => init::run(&args, context),
+            Self::Submit(args) => submit::run(&args, context),
+            Self::Run(args) => run::run(&args, context),
+            Self::Task(args) => task::run(args, context),
+            Self::Log(args) => log::run(args, context),
+            Self::Bench(args) => bench::run(&args, context),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `relaymesh run`
+
+use crate::{
+    args::{Context, Key},
+    drive::{Start, drive},
+    error::Error,
+    exit::Exit,
+    flow, root,
+    watch::Watch,
+};
+use relaymesh_runtime::driver::{Submit, Until};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh run examples/hello.yaml --watch      every step, drawn in place
+  relaymesh run examples/hello.yaml --new        again, although an equal request was submitted before
+  relaymesh run flow.yaml --json | jq .status    one JSON line per event: accepted, step …, ended
+  relaymesh run - < flow.yaml                    from stdin
+
+A flow:
+  name: hello
+  steps:
+    - {id: greet, agent: echo, input: {text: hello}}
+    - {id: digest, agent: hash, depends_on: [greet]}      its input is {\"greet\": {\"text\": \"hello\"}}
+
+A step may also have: priority, retry {max_attempts, base_backoff_ms, max_backoff_ms}, timeout_ms,
+compensate (the step that undoes it), approve {text, deadline_ms}.
+
+Ctrl-C stops gracefully; nothing is lost by it, nor by a kill: `relaymesh task wait ID` goes on.";
+
+/// Submit a flow and work on it until it has ended
+///
+/// The result goes to stdout. Exit code 0: SUCCESS, 10: FAILED or DEAD_LETTER, 11: CANCELLED, 12: it waits for approval.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The flow, in YAML or (named .json) in JSON; `-` for stdin
+    #[arg(value_name = "FLOW")]
+    flow: PathBuf,
+    /// Show every step while it runs
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    key: Key,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let request = flow::read(&args.flow)?;
+    let prepared = args.key.prepare(&request, &context.namespace)?;
+    let store = root::open_or_create(&context.root)?;
+    let submit = Submit { namespace: context.namespace.clone(), prepared, until: Until::Accepted };
+    let mut watch = Watch::new(context, args.watch);
+    drive(context, store, Start::Submit(Box::new(submit)), &mut watch, None)
+}

@@ -1,0 +1,116 @@
+//! `relaymesh submit`
+
+use crate::{
+    args::{Context, Key},
+    drive::{Start, drive},
+    error::{Code, Error},
+    exit::Exit,
+    flow, output, root, session,
+    watch::{self, Watch},
+};
+use relaymesh_core::{lanes::Priority, name::Name, task::request::Request};
+use relaymesh_runtime::driver::{Answer, Command, Submit, Until};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh submit --agent echo --input '{\"text\": \"hello\"}'
+  relaymesh submit --agent sleep --input '{\"ms\": 500}' --priority high --wait
+  relaymesh submit --agent hash --input @data.json --key nightly-2026-11-16
+  relaymesh submit --file examples/hello.yaml
+
+Agents: echo, fail, sleep, hash.
+
+An equal request is the same task, and the answer says so. `--new` runs it again; with `--key` or `--request-id` a
+repeated submit is the same task whatever happened in between, and another request under that key is refused.";
+
+/// Accept a task durably and print its id
+///
+/// Without `--wait` nothing is run: `relaymesh task wait ID` does that later.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Who is to do it
+    #[arg(long, value_name = "NAME", required_unless_present = "file")]
+    agent: Option<Name>,
+    /// What it is given: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// A flow of several steps instead
+    #[arg(long, value_name = "FLOW", conflicts_with_all = STEP_ARGUMENTS)]
+    file: Option<PathBuf>,
+    /// What people call it
+    #[arg(long, value_name = "N")]
+    name: Option<Name>,
+    /// Which lane it waits in: high, normal or low
+    #[arg(long)]
+    priority: Option<Priority>,
+    /// Attempts in all
+    #[arg(long, value_name = "N")]
+    max_attempts: Option<u32>,
+    /// Time before the second attempt
+    #[arg(long, value_name = "MS")]
+    base_backoff_ms: Option<u64>,
+    /// The longest time between two attempts
+    #[arg(long, value_name = "MS")]
+    max_backoff_ms: Option<u64>,
+    /// How long one attempt may take
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    /// Work on it here until it has ended
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    key: Key,
+}
+
+const STEP_ARGUMENTS: [&str; 8] =
+    ["agent", "input", "name", "priority", "max_attempts", "base_backoff_ms", "max_backoff_ms", "timeout_ms"];
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let request = args.request()?;
+    let prepared = args.key.prepare(&request, &context.namespace)?;
+    let store = root::open_or_create(&context.root)?;
+    let submit = Submit { namespace: context.namespace.clone(), prepared, until: Until::Accepted };
+    if args.wait {
+        return drive(context, store, Start::Submit(Box::new(submit)), &mut Watch::new(context, false), None);
+    }
+    match session::once(context, store, Command::Submit(submit))? {
+        Answer::Accepted { task, status, merged, class } => {
+            if merged {
+                output::note(&watch::merged(task));
+            }
+            if context.json {
+                output::value(&json!({ "task": task, "status": status, "merged": merged, "class": class }));
+            } else {
+                output::line(&task.to_string());
+            }
+            Ok(Exit::Done)
+        }
+        other @ (Answer::Ended { .. } | Answer::Claimed(_) | Answer::Done { .. }) => {
+            Err(Error::new(Code::Internal, format!("a submit was answered with {other:?}")))
+        }
+    }
+}
+
+impl Args {
+    fn request(&self) -> Result<Request, Error> {
+        if let Some(file) = &self.file {
+            return flow::read(file);
+        }
+        let agent = self.agent.clone().ok_or_else(|| Error::new(Code::Usage, "give --agent or --file"))?;
+        let input = self.input.as_deref().map(flow::input).transpose()?;
+        let mut request = Request::single(agent, input);
+        request.name = self.name.clone().unwrap_or(request.name);
+        for step in &mut request.steps {
+            step.priority = self.priority.unwrap_or_default();
+            step.retry.max_attempts = self.max_attempts.unwrap_or(step.retry.max_attempts);
+            step.retry.base_backoff_ms = self.base_backoff_ms.unwrap_or(step.retry.base_backoff_ms);
+            step.retry.max_backoff_ms = self.max_backoff_ms.unwrap_or(step.retry.max_backoff_ms);
+            step.timeout_ms = self.timeout_ms;
+        }
+        flow::check_agents(&request).map_err(|(_, error)| error)?;
+        Ok(request)
+    }
+}

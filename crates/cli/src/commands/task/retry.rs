@@ -1,0 +1,45 @@
+//! `relaymesh task retry`
+
+use crate::{
+    args::Context,
+    drive::{Start, drive},
+    error::Error,
+    exit::Exit,
+    lookup, output, root, session,
+    watch::Watch,
+};
+use relaymesh_runtime::driver::Command;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh task retry tsk_01KH…           ready to run again; `relaymesh task wait` runs it
+  relaymesh task retry tsk_01KH… --wait    and run it here, now";
+
+/// Try a task again that ended in FAILED, DEAD_LETTER or CANCELLED
+///
+/// What succeeded and was not undone keeps its result; everything else starts over with a fresh count of attempts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The task's id, or at least four characters of its beginning or end
+    id: String,
+    /// Work on it here until it has ended
+    #[arg(long)]
+    wait: bool,
+    /// Why; it stands on the log
+    #[arg(long, value_name = "TEXT", default_value = "tried again by a person")]
+    reason: String,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
+    let store = root::open(&context.root)?;
+    let reason = args.reason.clone();
+    if args.wait {
+        return drive(context, store, Start::Redrive(task, reason), &mut Watch::new(context, false), None);
+    }
+    let answer = session::once(context, store, Command::Redrive { task, reason })?;
+    let exit = super::decide::say_done(context, "redriven", task, None, &answer)?;
+    output::note(&format!("  next: `relaymesh task wait {task}`"));
+    Ok(exit)
+}

@@ -1,0 +1,105 @@
+//! `relaymesh task wait`
+
+use crate::{
+    args::Context,
+    drive::{Start, drive, is_blocked},
+    error::{Code, Error},
+    exit::Exit,
+    lookup, output, root, time,
+    view::View,
+    watch::{Begin, Watch},
+};
+use relaymesh_core::id::TaskId;
+use relaymesh_store::Reader as _;
+use relaymesh_store_sqlite::SqliteReader;
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh task wait tsk_01KH…                 until it has ended; the result goes to stdout
+  relaymesh task wait tsk_01KH… --watch         and show every step
+  relaymesh task wait tsk_01KH… --timeout-s 30  exit code 12 if it has not ended by then";
+
+/// How often the rows of a task are looked at that another process works on.
+const POLL: Duration = Duration::from_millis(100);
+/// How long until the lock is tried again: whoever had it may be gone.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// Wait until a task has ended, and work on it if nobody else does
+///
+/// When another process has the root, its work is followed; when it goes away, the work goes on here.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The task's id, or at least four characters of its beginning or end
+    id: String,
+    /// Give up after this many seconds, with exit code 12; the task stays as it is
+    #[arg(long, value_name = "N")]
+    timeout_s: Option<u64>,
+    /// Show every step while it runs
+    #[arg(long)]
+    watch: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let until = args.timeout_s.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    let mut reader = root::read(&context.root)?;
+    let rows = lookup::task(&mut reader, &args.id)?;
+    let id = rows.task.id;
+    let mut watch = Watch::new(context, args.watch);
+    if rows.task.status.is_terminal() {
+        watch.begin(Begin::Found, &rows, 0);
+        return ended(&mut reader, id, &mut watch);
+    }
+    let mut told = false;
+    loop {
+        match root::open(&context.root) {
+            Ok(store) => return drive(context, store, Start::Wait(id), &mut watch, until),
+            Err(error) if error.code == Code::RootInUse => {
+                if !std::mem::replace(&mut told, true) {
+                    output::note("another process has the root; following its work");
+                }
+                if let Some(exit) = follow(&mut reader, id, &mut watch, until)? {
+                    return Ok(exit);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Looks at the task's rows for one round.
+fn follow(
+    reader: &mut SqliteReader,
+    id: TaskId,
+    watch: &mut Watch,
+    until: Option<Instant>,
+) -> Result<Option<Exit>, Error> {
+    let round = Instant::now() + ROUND;
+    while Instant::now() < round {
+        let rows = lookup::task(reader, &id.to_string())?;
+        watch.begin(Begin::Found, &rows, 0);
+        watch.sync(&rows);
+        if rows.task.status.is_terminal() {
+            return ended(reader, id, watch).map(Some);
+        }
+        if is_blocked(&rows, time::now_ms()) {
+            watch.blocked(&rows);
+            return Ok(Some(Exit::NotEnded));
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            watch.stopped("timed_out", Some(id))?;
+            return Ok(Some(Exit::NotEnded));
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(None)
+}
+
+fn ended(reader: &mut SqliteReader, id: TaskId, watch: &mut Watch) -> Result<Exit, Error> {
+    let missing = || Error::new(Code::NoTask, format!("there is no task {id} in this root"));
+    let rows = reader.task(id)?.ok_or_else(missing)?;
+    let view = View::load(reader, rows)?;
+    watch.end(&view);
+    Ok(Exit::of(view.rows.task.status))
+}

@@ -1,0 +1,125 @@
+//! Flow files: YAML or JSON, read strictly.
+//!
+//! What two readers could understand differently is refused: a key that stands twice, an integer that others would
+//! round, more than one document. Every error says where, shows the line, and knows a slip of the finger when it sees one.
+
+mod json;
+mod yaml;
+
+use crate::{
+    error::{Code, Error, Place},
+    suggest,
+};
+use relaymesh_core::{
+    name::Name,
+    task::request::{Request, StepRequest},
+};
+use relaymesh_runtime::builtin;
+use std::{io::Read as _, path::Path};
+
+/// The longest file that is read.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// Reads a flow; `-` is stdin.
+pub(crate) fn read(path: &Path) -> Result<Request, Error> {
+    let file = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
+    let text = text(path)?;
+    let is_json = path.extension().is_some_and(|extension| extension == "json")
+        || (path == Path::new("-") && text.trim_start().starts_with('{'));
+    let request = if is_json { json::parse(&text) } else { yaml::parse(&text) };
+    let request = request.map_err(|mut error| {
+        if let Some(place) = &mut error.place {
+            place.file.clone_from(&file);
+        }
+        if error.place.is_none() {
+            error.message = format!("{file}: {}", error.message);
+        }
+        error
+    })?;
+    check_agents(&request).map_err(|(step, error)| error.at(agent_place(&text, &file, step)))?;
+    Ok(request)
+}
+
+/// Reads a JSON value given as an argument: the value itself, `@FILE`, or `-` for stdin.
+pub(crate) fn input(argument: &str) -> Result<serde_json::Value, Error> {
+    let text = match argument.strip_prefix('@') {
+        Some(file) => text(Path::new(file))?,
+        None if argument == "-" => text(Path::new("-"))?,
+        None => argument.to_owned(),
+    };
+    relaymesh_core::canonical::parse(text.as_bytes()).map_err(|error| {
+        let error = Error::new(Code::BadInput, format!("--input: {error}"));
+        error.hint("a text is JSON only in quotes: --input '\"hello\"'; `--input @FILE` reads a file")
+    })
+}
+
+/// Every agent that is named must be here: there is nobody else to do the work.
+pub(crate) fn check_agents(request: &Request) -> Result<(), (&StepRequest, Error)> {
+    match request.steps.iter().find(|step| !builtin::Builtin::knows(&step.agent)) {
+        Some(step) => Err((step, unknown_agent(&step.agent))),
+        None => Ok(()),
+    }
+}
+
+fn unknown_agent(agent: &Name) -> Error {
+    let known = builtin::AGENTS.map(|(name, _)| name);
+    let mut error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"));
+    error.hints.extend(suggest::nearest(agent.as_str(), known).map(|near| format!("did you mean `{near}`?")));
+    error.hints.extend(builtin::AGENTS.map(|(name, what)| format!("{name} {what}")));
+    error
+}
+
+/// The line of the file that names this step's agent. The parsed request has no places, so the text is searched: the
+/// first `agent` with this value.
+fn agent_place(text: &str, file: &str, step: &StepRequest) -> Option<Place> {
+    let agent = step.agent.as_str();
+    let value_of = |line: &str| {
+        let at = line.find("agent")? + "agent".len();
+        let value = line[at..].trim_start_matches(['"', '\'']).trim_start().strip_prefix(':')?.trim_start();
+        let value = value.trim_start_matches(['"', '\'']);
+        let rest = value.strip_prefix(agent)?;
+        let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        ends.then(|| line.len() - value.len())
+    };
+    let (number, line, at) = text.lines().enumerate().find_map(|(n, line)| Some((n, line, value_of(line)?)))?;
+    let column = line[..at].chars().count() + 1;
+    Some(Place { file: file.to_owned(), line: number + 1, column, text: line.to_owned() })
+}
+
+/// The place at this line and column of the text, both from 1.
+fn place(text: &str, line: usize, column: usize) -> Option<Place> {
+    let shown = text.lines().nth(line.checked_sub(1)?).unwrap_or_default();
+    Some(Place { file: String::new(), line, column: column.max(1), text: shown.chars().take(160).collect() })
+}
+
+/// What to say about a field that nobody knows.
+fn unknown_field(field: &str, expected: &[&str]) -> Error {
+    let mut error = Error::new(Code::BadFlow, format!("unknown field `{field}`"));
+    error.hints.extend(suggest::nearest(field, expected.iter().copied()).map(|near| format!("did you mean `{near}`?")));
+    error.hints.push(format!("known here: {}", expected.join(", ")));
+    error
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+    };
+    let name = path.display();
+    read.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::new(Code::NoFile, format!("there is no file {name}")),
+        _ => Error::new(Code::StoreIo, format!("cannot read {name}: {error}")),
+    })?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Error::new(Code::BadFlow, format!("{name} is longer than {FILE_BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::new(Code::BadFlow, format!("{name} is not UTF-8 text: byte {at} cannot be read"))
+    })
+}
+
+#[cfg(test)]
+mod tests;

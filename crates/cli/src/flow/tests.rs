@@ -1,0 +1,85 @@
+use super::*;
+use std::fmt::Write as _;
+
+fn bad_yaml(text: &str) -> Error {
+    yaml::parse(text).unwrap_err()
+}
+
+fn at(error: &Error) -> (usize, usize) {
+    let place = error.place.as_ref().unwrap_or_else(|| panic!("no place: {error:?}"));
+    (place.line, place.column)
+}
+
+#[test]
+fn a_flow_is_the_same_in_both_languages() {
+    let yaml = "name: n\nsteps:\n  - id: a\n    agent: echo\n    input: {text: no, n: 3}\n  - {id: b, agent: hash, depends_on: [a]}\n";
+    let json = r#"{"name":"n","steps":[{"id":"a","agent":"echo","input":{"text":"no","n":3}},
+        {"id":"b","agent":"hash","depends_on":["a"]}]}"#;
+    assert_eq!(yaml::parse(yaml).unwrap(), json::parse(json).unwrap());
+}
+
+#[test]
+fn an_unknown_field_is_shown_with_what_was_meant() {
+    let error = bad_yaml("name: n\nsteps:\n  - id: a\n    agnet: echo\n");
+    assert_eq!(error.message, "unknown field `agnet`");
+    assert_eq!(at(&error), (4, 5));
+    assert_eq!(error.hints[0], "did you mean `agent`?");
+    let error = json::parse("{\"name\":\"n\",\n\"steps\":[{\"id\":\"a\",\"agnet\":\"echo\"}]}").unwrap_err();
+    assert_eq!((error.message.as_str(), at(&error).0), ("unknown field `agnet`", 2));
+    assert_eq!(error.hints[0], "did you mean `agent`?");
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused() {
+    let error = bad_yaml("name: n\nname: m\nsteps: []\n");
+    assert!(error.message.contains("`name` occurs twice"), "{error}");
+    assert_eq!(at(&error).0, 2);
+    assert!(
+        bad_yaml("name: n\nsteps:\n  - {id: a, agent: echo, input: {x: 1, x: 2}}\n")
+            .message
+            .contains("`x` occurs twice")
+    );
+    let error = json::parse("{\"name\":\"n\",\n\"name\":\"m\",\"steps\":[]}").unwrap_err();
+    assert!(error.message.contains("`name` occurs twice"), "{error}");
+    assert_eq!(at(&error).0, 2);
+}
+
+#[test]
+fn an_alias_bomb_is_refused_soon() {
+    let mut text = "name: n\nsteps:\n- id: a\n  agent: echo\n  input:\n    a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for n in 1..9 {
+        let _ = writeln!(text, "    a{n}: &a{n} [{}]", vec![format!("*a{}", n - 1); 10].join(","));
+    }
+    let error = bad_yaml(&text);
+    assert_eq!(error.code, Code::BadFlow, "{error}");
+}
+
+#[test]
+fn an_integer_that_others_would_round_is_refused() {
+    let yaml = "name: n\nsteps:\n  - {id: a, agent: echo, input: 9007199254740993}\n";
+    let prepared = yaml::parse(yaml)
+        .map_err(|e| e.to_string())
+        .and_then(|request| request.prepare(&"default".parse().unwrap(), None, 1).map(drop).map_err(|e| e.to_string()));
+    assert!(prepared.unwrap_err().contains("9007199254740993"));
+    let json = r#"{"name":"n","steps":[{"id":"a","agent":"echo","input":9007199254740993}]}"#;
+    assert!(json::parse(json).unwrap_err().message.contains("would be rounded"));
+}
+
+#[test]
+fn rubbish_never_panics_and_always_has_a_place() {
+    for text in ["", "[", "name: [", "a: b: c", "\t", "name: n\nsteps: 3\n", "--- \n---\n", "name: ''\nsteps: []"] {
+        let error = bad_yaml(text);
+        assert_eq!(error.code, Code::BadFlow, "{text:?}: {error}");
+    }
+    assert_eq!(at(&bad_yaml("name: n\nsteps:\n  - id: a\n   agent: echo\n")).0, 4);
+    assert!(json::parse("{").unwrap_err().place.is_some());
+}
+
+#[test]
+fn the_line_that_names_the_agent_is_found() {
+    let text = "steps:\n  - id: a\n    agent: echo\n  - {id: b, agent: \"ehco\"}\n";
+    let step =
+        StepRequest { agent: "ehco".parse().unwrap(), ..Request::single("b".parse().unwrap(), None).steps.remove(0) };
+    let place = agent_place(text, "f", &step).unwrap();
+    assert_eq!((place.line, place.column), (4, 21));
+}

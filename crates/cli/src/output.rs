@@ -1,0 +1,120 @@
+//! What goes to the terminal: data to stdout, talk to stderr.
+
+use relaymesh_core::task::Status;
+use serde_json::Value;
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+
+/// What the shell reports for a program that wrote into a closed pipe.
+const CLOSED_PIPE: i32 = 128 + 13;
+
+/// Writes one line of data and flushes it, so that a reader on the other end has it now.
+pub(crate) fn line(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    if let Err(error) = writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        if error.kind() != ErrorKind::BrokenPipe {
+            eprintln!("error: cannot write to stdout: {error}");
+        }
+        // Nobody reads any more. Whatever was acknowledged is durable, so there is nothing to tidy up.
+        std::process::exit(CLOSED_PIPE);
+    }
+}
+
+/// Writes a value as data: on one line for programs, indented for people.
+pub(crate) fn value(value: &Value) {
+    if std::io::stdout().is_terminal() { line(&format!("{value:#}")) } else { line(&value.to_string()) }
+}
+
+/// Says something that is not data.
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Whether a person can be asked.
+pub(crate) fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks a yes-or-no question; anything but yes is no.
+pub(crate) fn ask(question: &str) -> bool {
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// Whether stderr may be coloured: a terminal that is not dumb, and nobody said NO_COLOR.
+pub(crate) fn has_colour() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    std::io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
+}
+
+/// The sign of a status. It stands beside the word, never for it.
+pub(crate) fn symbol(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "·",
+        Status::Waiting => "?",
+        Status::Running => "▸",
+        Status::Retrying => "↻",
+        Status::Success => "✓",
+        Status::Failed | Status::DeadLetter => "✗",
+        Status::Cancelled => "⊘",
+        Status::Skipped => "-",
+    }
+}
+
+/// The text in the colour of a status, if `colour`.
+pub(crate) fn painted(status: Status, text: &str, colour: bool) -> String {
+    let code = match status {
+        Status::Pending | Status::Skipped => "2",
+        Status::Running => "36",
+        Status::Waiting | Status::Retrying | Status::Cancelled => "33",
+        Status::Success => "32",
+        Status::Failed | Status::DeadLetter => "31",
+    };
+    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// The text without anything that a terminal would obey. Agents write errors, and a file may hold anything.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+}
+
+/// The first line, cleaned, at most `chars_max` long.
+pub(crate) fn short(text: &str, chars_max: usize) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let mut short: String = clean(first).chars().take(chars_max).collect();
+    if first.chars().count() > chars_max || text.lines().nth(1).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// Lines with aligned columns; the last one is as long as it likes.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let aligned = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(aligned).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_by_characters_not_bytes() {
+        let rows = [["STEP", "S"], ["ä→b", "✓ x"], ["longer", ""]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "STEP    S\nä→b     ✓ x\nlonger");
+    }
+
+    #[test]
+    fn a_terminal_gets_no_commands_from_data() {
+        assert_eq!(clean("a\x1b[31mb\tc\nd"), "a [31mb c\nd");
+        assert_eq!(short("first\nsecond", 40), "first…");
+        assert_eq!(short("abcdef", 3), "abc…");
+    }
+}

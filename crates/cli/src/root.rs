@@ -1,0 +1,56 @@
+//! The root: find it, open it for reading or writing, make it.
+
+use crate::{
+    error::{Code, Error},
+    output, time,
+};
+use relaymesh_core::id::NodeId;
+use relaymesh_store::Store as _;
+use relaymesh_store_sqlite::{Options, Root, SqliteReader, SqliteStore};
+use std::path::Path;
+
+/// Whether there is a root in this folder.
+pub(crate) fn exists(folder: &Path) -> bool {
+    Root::new(folder).database().exists()
+}
+
+/// Makes a root with a fresh node id.
+pub(crate) fn create(folder: &Path) -> Result<(SqliteStore, NodeId), Error> {
+    let node = NodeId::new(time::now_ms(), rand::random());
+    Ok((SqliteStore::create(folder, node, &Options::default())?, node))
+}
+
+/// Opens a root for reading. Works while another process writes to it.
+pub(crate) fn read(folder: &Path) -> Result<SqliteReader, Error> {
+    there(folder)?;
+    Ok(SqliteReader::open(folder)?)
+}
+
+/// Opens a root for writing, and holds its lock.
+pub(crate) fn open(folder: &Path) -> Result<SqliteStore, Error> {
+    there(folder)?;
+    Ok(SqliteStore::open(folder, &Options::default())?)
+}
+
+/// The same; makes the root if there is none, and says so.
+pub(crate) fn open_or_create(folder: &Path) -> Result<SqliteStore, Error> {
+    if exists(folder) {
+        return open(folder);
+    }
+    let (store, _) = create(folder)?;
+    output::note(&format!("note: made a new root in {}", folder.display()));
+    Ok(store)
+}
+
+/// A reader of a store that is open here.
+pub(crate) fn reader(store: &SqliteStore) -> Result<SqliteReader, Error> {
+    Ok(store.reader()?)
+}
+
+/// A folder without a database is no root, unless something is left of one: then the open says what is wrong with it.
+pub(crate) fn there(folder: &Path) -> Result<(), Error> {
+    if exists(folder) || Root::new(folder).head().exists() {
+        return Ok(());
+    }
+    Err(Error::new(Code::NoRoot, format!("there is no root in {}", folder.display())))
+}

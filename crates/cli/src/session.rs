@@ -1,0 +1,86 @@
+//! A driver in this process, for the length of one command.
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    root,
+};
+use relaymesh_runtime::{
+    driver::{Answer, Caller, Command, Config, Driver, Error as DriverError, Handle},
+    host::Host,
+    world::Alert,
+};
+use relaymesh_store::Reader as _;
+use relaymesh_store_sqlite::SqliteStore;
+
+/// A driver in this process.
+pub(crate) struct Session {
+    driver: Driver<SqliteStore>,
+    caller: Caller,
+}
+
+/// Whether the session works on steps, or only writes down what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Ready steps are claimed and run.
+    Steps,
+    /// Nothing is claimed.
+    Nothing,
+}
+
+impl Session {
+    /// Starts a driver on the store.
+    pub(crate) fn start(
+        store: SqliteStore,
+        caller: &Caller,
+        work: Work,
+        alert: impl FnMut(Alert) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let floor_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
+        let mut config = Config::default();
+        if work == Work::Nothing {
+            config.slots = 0;
+        }
+        let driver = Driver::start(store, config, |finished| Host::new(floor_ms, finished, alert))?;
+        Ok(Self { driver, caller: caller.clone() })
+    }
+
+    /// Where commands go.
+    pub(crate) fn handle(&self) -> &Handle {
+        self.driver.handle()
+    }
+
+    /// Hands a command over; the answer goes to `reply`.
+    pub(crate) fn send(&self, command: Command, reply: impl FnOnce(Result<Answer, DriverError>) + Send + 'static) {
+        self.handle().send(self.caller.clone(), command, reply);
+    }
+
+    /// Stops the driver. Running attempts are given back and do not count. A poisoned store is the answer, whatever the
+    /// command was told before.
+    pub(crate) fn finish<T, E: Into<Error>>(self, result: Result<T, E>) -> Result<T, Error> {
+        match self.driver.stop() {
+            Ok(store) => {
+                drop(store);
+                result.map_err(Into::into)
+            }
+            Err(why) => Err(Error::new(Code::Indeterminate, why)),
+        }
+    }
+}
+
+/// Opens the root, gives one command, and closes it again. Nothing is claimed meanwhile.
+pub(crate) fn once(context: &Context, store: SqliteStore, command: Command) -> Result<Answer, Error> {
+    let session = Session::start(store, &context.caller, Work::Nothing, |alert| crate::output::note(&warning(&alert)))?;
+    let answer = session.handle().call(context.caller.clone(), command);
+    session.finish(answer)
+}
+
+/// An alert in words.
+pub(crate) fn warning(alert: &Alert) -> String {
+    match alert {
+        Alert::ClockJump(jump) => format!("warning: the wall clock was set by {} ms", jump.by_ms),
+        Alert::DiskFull(detail) => format!("warning: {detail}; waiting for space"),
+        Alert::Poisoned(detail) => format!("warning: the store cannot be trusted any more: {detail}"),
+        Alert::Unreadable(detail) => format!("warning: something stored could not be read: {detail}"),
+    }
+}

@@ -1,0 +1,169 @@
+//! A task as text and as JSON.
+
+use crate::{
+    error::{Code, Error},
+    output, time,
+};
+use relaymesh_core::{
+    content::Media,
+    task::{Status, Step, TaskRows},
+};
+use relaymesh_store::{ContentKey, Reader};
+use serde_json::{Map, Value, json};
+
+/// How much of a result or an error a table shows.
+const CELL_CHARS_MAX: usize = 60;
+
+/// A task's rows with the results that they name.
+pub(crate) struct View {
+    pub(crate) rows: TaskRows,
+    /// The result of each step, checked against its hash.
+    results: Vec<Option<Value>>,
+}
+
+impl View {
+    /// Reads the results that the rows name.
+    pub(crate) fn load(reader: &mut impl Reader, rows: TaskRows) -> Result<Self, Error> {
+        let results = rows.steps.iter().map(|step| result(reader, step)).collect::<Result<_, Error>>()?;
+        Ok(Self { rows, results })
+    }
+
+    /// What the task delivered: the result of its only last step, or those of all its last steps by name.
+    pub(crate) fn result(&self) -> Option<Value> {
+        if self.rows.task.status != Status::Success {
+            return None;
+        }
+        let is_last = |index: u16| !self.rows.steps.iter().any(|step| step.spec.depends_on.contains(&index));
+        let named = |(index, step): (u16, &Step)| {
+            let result = self.results[usize::from(index)].clone()?;
+            (is_last(index) && !step.is_compensation()).then(|| (step.spec.name.to_string(), result))
+        };
+        let mut last: Vec<(String, Value)> = self.rows.indexed().filter_map(named).collect();
+        match last.len() {
+            1 => last.pop().map(|(_, result)| result),
+            _ => Some(Value::Object(last.into_iter().collect::<Map<_, _>>())),
+        }
+    }
+
+    /// The task for programs.
+    pub(crate) fn to_json(&self, history: bool) -> Value {
+        let task = &self.rows.task;
+        let steps = self.rows.indexed().map(|(index, step)| self.step_json(index, step, history));
+        json!({
+            "task": task.id, "name": task.name, "namespace": task.namespace, "status": task.status,
+            "created_ms": task.created_ms, "updated_ms": task.updated_ms,
+            "idempotency_key": task.idempotency_key.to_string(), "fingerprint": task.fingerprint,
+            "trace_id": format!("{:032x}", task.trace_id), "cancel": task.cancel,
+            "failed_step": task.failing.map(|failing| self.name(failing.step)),
+            "result_hash": task.result_hash, "result": self.result(), "steps": steps.collect::<Vec<_>>(),
+        })
+    }
+
+    fn step_json(&self, index: u16, step: &Step, history: bool) -> Value {
+        let mut value = json!({
+            "step": step.spec.name, "index": index, "agent": step.spec.agent, "status": step.status,
+            "priority": step.spec.priority, "attempt": step.attempt, "max_attempts": step.spec.retry.max_attempts,
+            "epoch": step.epoch, "depends_on": step.spec.depends_on.iter().map(|of| self.name(*of)).collect::<Vec<_>>(),
+            "compensates": step.spec.compensates.map(|of| self.name(of)),
+            "due_ms": (step.due_ms > 0).then_some(step.due_ms), "took_ms": took_ms(step),
+            "asks": step.spec.approve.as_ref().map(|ask| &ask.text), "decided_by": step.decided_by,
+            "result": self.results[usize::from(index)], "error": step.error, "updated_ms": step.updated_ms,
+        });
+        if history {
+            value["history"] = json!(step.history);
+        }
+        value
+    }
+
+    /// The task for people.
+    pub(crate) fn to_text(&self, history: bool) -> String {
+        let task = &self.rows.task;
+        let age = time::span(time::now_ms().saturating_sub(task.created_ms));
+        let facts = [
+            ("task", task.id.to_string()),
+            ("name", task.name.to_string()),
+            ("namespace", task.namespace.to_string()),
+            ("status", with_symbol(task.status)),
+            ("created", format!("{} ({age} ago)", time::rfc3339(task.created_ms))),
+            ("updated", time::rfc3339(task.updated_ms)),
+            ("key", task.idempotency_key.to_string()),
+        ];
+        let facts: Vec<Vec<String>> = facts.map(|(name, value)| vec![name.to_owned(), value]).to_vec();
+        let mut text = format!("{}\n\n{}", output::table(&facts), output::table(&self.step_table()));
+        if history {
+            text += &format!("\n\n{}", output::table(&self.history_table()));
+        }
+        text
+    }
+
+    fn step_table(&self) -> Vec<Vec<String>> {
+        let head = ["STEP", "AGENT", "STATUS", "ATTEMPT", "EPOCH", "TOOK", "RESULT OR ERROR"];
+        let row = |(index, step): (u16, &Step)| {
+            vec![
+                step.spec.name.to_string(),
+                step.spec.agent.to_string(),
+                with_symbol(step.status),
+                format!("{}/{}", step.attempt, step.spec.retry.max_attempts),
+                step.epoch.to_string(),
+                took_ms(step).map_or_else(|| "-".to_owned(), time::span),
+                self.outcome(index, step),
+            ]
+        };
+        std::iter::once(head.map(str::to_owned).to_vec()).chain(self.rows.indexed().map(row)).collect()
+    }
+
+    fn outcome(&self, index: u16, step: &Step) -> String {
+        let result = self.results[usize::from(index)].as_ref().map(ToString::to_string);
+        let asks = (step.status == Status::Waiting)
+            .then(|| step.spec.approve.as_ref().map(|ask| format!("asks: {}", ask.text)));
+        let text = result.or_else(|| asks.flatten()).or_else(|| step.error.clone());
+        text.map_or_else(|| "-".to_owned(), |text| output::short(&text, CELL_CHARS_MAX))
+    }
+
+    fn history_table(&self) -> Vec<Vec<String>> {
+        let head = ["STEP", "EPOCH", "OUTCOME", "STARTED", "TOOK", "WORKER"];
+        let rows = self.rows.steps.iter().flat_map(|step| {
+            step.history.iter().map(|attempt| {
+                vec![
+                    step.spec.name.to_string(),
+                    attempt.epoch.to_string(),
+                    attempt.outcome.to_string(),
+                    time::rfc3339(attempt.started_ms),
+                    time::span(attempt.ended_ms.saturating_sub(attempt.started_ms)),
+                    attempt.worker.to_string(),
+                ]
+            })
+        });
+        std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
+    }
+
+    fn name(&self, index: u16) -> String {
+        self.rows.steps.get(usize::from(index)).map_or_else(|| index.to_string(), |step| step.spec.name.to_string())
+    }
+}
+
+/// The sign and the word.
+pub(crate) fn with_symbol(status: Status) -> String {
+    format!("{} {status}", output::symbol(status))
+}
+
+/// How long the running attempt has taken, or the last one took.
+fn took_ms(step: &Step) -> Option<u64> {
+    let running = step.lease.as_ref().map(|lease| time::now_ms().saturating_sub(lease.claimed_ms));
+    running.or_else(|| step.history.last().map(|last| last.ended_ms.saturating_sub(last.started_ms)))
+}
+
+/// The bytes at the place that the row names, checked against the hash that it names (D3).
+fn result(reader: &mut impl Reader, step: &Step) -> Result<Option<Value>, Error> {
+    let Some(named) = step.result else { return Ok(None) };
+    let missing = || Error::new(Code::Damaged, format!("the result of step `{}` is missing", step.spec.name));
+    let bytes = reader.content(ContentKey::new(step.result_pos, 0))?.ok_or_else(missing)?;
+    named
+        .check(&bytes)
+        .map_err(|damaged| Error::new(Code::Damaged, format!("step `{}`: {damaged}", step.spec.name)))?;
+    let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Some(match named.media {
+        Media::Json => serde_json::from_slice(&bytes).unwrap_or_else(|_| text()),
+        Media::Text => text(),
+    }))
+}

@@ -1,0 +1,183 @@
+//! What a person or a program sees of a task while it runs.
+//!
+//! | mode  | when                                    | where  | what                                    |
+//! |-------|-----------------------------------------|--------|-----------------------------------------|
+//! | Quiet | neither `--watch` nor `--json`          | stderr | accepted, ended                         |
+//! | Lines | `--watch`, and stderr is no terminal    | stderr | one line per change                     |
+//! | Bars  | `--watch` on a terminal                 | stderr | every step, drawn in place              |
+//! | Json  | `--json`                                | stdout | one line per event, flushed             |
+//!
+//! In the first three, stdout gets the result alone, at the end.
+
+mod bars;
+mod say;
+
+use crate::{args::Context, error::Error, output, view::View};
+use bars::Bars;
+use relaymesh_core::{
+    id::TaskId,
+    task::{Status, TaskRows},
+};
+use relaymesh_runtime::driver::{Event, StepEvent};
+pub(crate) use say::merged;
+use serde_json::json;
+use std::{io::IsTerminal as _, time::Instant};
+
+enum Mode {
+    Quiet,
+    Lines,
+    Bars(Box<Bars>),
+    Json,
+}
+
+/// How a task came to be watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// It was just submitted.
+    Accepted,
+    /// An equal request had made it before (D5).
+    Merged,
+    /// It was there.
+    Found,
+    /// It is tried again.
+    Redriven,
+}
+
+/// Shows a task while it runs.
+pub(crate) struct Watch {
+    mode: Mode,
+    started: Instant,
+    begun: bool,
+    /// What was last shown of each step.
+    shown: Vec<Option<(Status, u32)>>,
+    name_width: usize,
+    /// Events up to here are older than what was shown.
+    seen_pos: u64,
+}
+
+impl Watch {
+    /// A watch in the mode that the arguments and the terminal call for.
+    pub(crate) fn new(context: &Context, every_step: bool) -> Self {
+        let mode = match (context.json, every_step) {
+            (true, _) => Mode::Json,
+            (false, false) => Mode::Quiet,
+            (false, true) if std::io::stderr().is_terminal() => Mode::Bars(Box::new(Bars::new(output::has_colour()))),
+            (false, true) => Mode::Lines,
+        };
+        Self { mode, started: Instant::now(), begun: false, shown: Vec::new(), name_width: 0, seen_pos: 0 }
+    }
+
+    /// The task is durable. `rows` are at least as new as the log at `pos`; they are shown unless events are going to
+    /// tell the same from the start.
+    pub(crate) fn begin(&mut self, how: Begin, rows: &TaskRows, pos: u64) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        self.shown = vec![None; rows.steps.len()];
+        self.name_width = rows.steps.iter().map(|step| step.spec.name.as_str().len()).max().unwrap_or(0);
+        match &mut self.mode {
+            Mode::Json => output::line(&say::begun_json(how, rows).to_string()),
+            Mode::Quiet | Mode::Lines => output::note(&say::begun(how, rows)),
+            Mode::Bars(bars) => {
+                output::note(&say::begun(how, rows));
+                bars.begin(rows, self.name_width);
+            }
+        }
+        if matches!(how, Begin::Merged | Begin::Found) {
+            self.seen_pos = pos;
+            self.sync(rows);
+        }
+    }
+
+    /// Something became durable.
+    pub(crate) fn event(&mut self, event: &Event) {
+        if event.pos <= self.seen_pos {
+            return;
+        }
+        for step in &event.steps {
+            self.step(event.task, step, Some(event.pos));
+        }
+    }
+
+    /// Shows whatever the rows say that was not shown yet.
+    pub(crate) fn sync(&mut self, rows: &TaskRows) {
+        for (index, step) in rows.indexed() {
+            let (name, error) = (step.spec.name.clone(), step.error.clone());
+            let now = StepEvent { index, name, status: step.status, attempt: step.attempt, error };
+            self.step(rows.task.id, &now, None);
+        }
+    }
+
+    /// Whether a step was last seen waiting for an approval.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.shown.iter().flatten().any(|(status, _)| *status == Status::Waiting)
+    }
+
+    /// Says something that is not data.
+    pub(crate) fn note(&self, text: &str) {
+        match &self.mode {
+            Mode::Bars(bars) => bars.suspend(|| output::note(text)),
+            Mode::Quiet | Mode::Lines | Mode::Json => output::note(text),
+        }
+    }
+
+    /// The task has ended; its result goes to stdout.
+    pub(crate) fn end(&mut self, view: &View) {
+        self.sync(&view.rows);
+        if let Mode::Bars(bars) = &mut self.mode {
+            bars.end();
+        }
+        if matches!(self.mode, Mode::Json) {
+            output::line(&say::ended_json(view).to_string());
+            return;
+        }
+        output::note(&say::ended(view, self.started.elapsed()));
+        if let Some(result) = view.result() {
+            output::value(&result);
+        }
+    }
+
+    /// Nothing can go on before a person has decided.
+    pub(crate) fn blocked(&mut self, rows: &TaskRows) {
+        if let Mode::Json = self.mode {
+            output::line(&say::blocked_json(rows).to_string());
+        } else {
+            self.leave(&say::blocked(rows));
+        }
+    }
+
+    /// The command ends before the task does.
+    pub(crate) fn stopped(&mut self, event: &str, task: Option<TaskId>) -> Result<(), Error> {
+        if let Mode::Json = self.mode {
+            output::line(&json!({ "event": event, "task": task }).to_string());
+        } else {
+            let go_on = task.map_or_else(String::new, |task| format!("; `relaymesh task wait {task}` goes on"));
+            self.leave(&format!("{event}: nothing is lost{go_on}"));
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, text: &str) {
+        if let Mode::Bars(bars) = &mut self.mode {
+            bars.end();
+        }
+        output::note(text);
+    }
+
+    fn step(&mut self, task: TaskId, step: &StepEvent, pos: Option<u64>) {
+        let now = Some((step.status, step.attempt));
+        let Some(shown) = self.shown.get_mut(usize::from(step.index)) else { return };
+        let before = std::mem::replace(shown, now);
+        if before == now {
+            return;
+        }
+        match &mut self.mode {
+            Mode::Quiet => {}
+            Mode::Json => output::line(&say::step_json(task, step, pos).to_string()),
+            Mode::Bars(bars) => bars.step(step),
+            // A step that has not begun is no news.
+            Mode::Lines if before.is_none() && step.status == Status::Pending => {}
+            Mode::Lines => output::note(&say::step(step, self.started.elapsed(), self.name_width)),
+        }
+    }
+}

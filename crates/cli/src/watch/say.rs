@@ -1,0 +1,121 @@
+//! The words for what is seen.
+
+use super::Begin;
+use crate::{
+    output, time,
+    view::{View, with_symbol},
+};
+use relaymesh_core::{
+    id::TaskId,
+    task::{Status, Step, TaskRows},
+};
+use relaymesh_runtime::driver::StepEvent;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const ERROR_CHARS_MAX: usize = 100;
+
+pub(super) fn begun(how: Begin, rows: &TaskRows) -> String {
+    let (id, name) = (rows.task.id, &rows.task.name);
+    let steps = rows.steps.len();
+    match how {
+        Begin::Accepted => format!("accepted {id} ({name}, {steps} step{})", if steps == 1 { "" } else { "s" }),
+        Begin::Merged => merged(id),
+        Begin::Found => format!("waiting for {id} ({name})"),
+        Begin::Redriven => format!("trying {id} ({name}) again"),
+    }
+}
+
+/// What a repeated submit is told (D5).
+pub(crate) fn merged(id: TaskId) -> String {
+    format!("already submitted as {id}; `--new` runs it again")
+}
+
+pub(super) fn begun_json(how: Begin, rows: &TaskRows) -> Value {
+    let (task, status) = (rows.task.id, rows.task.status);
+    match how {
+        Begin::Accepted | Begin::Merged => {
+            json!({ "event": "accepted", "task": task, "merged": how == Begin::Merged, "status": status })
+        }
+        Begin::Found => json!({ "event": "found", "task": task, "status": status }),
+        Begin::Redriven => json!({ "event": "redriven", "task": task, "status": status }),
+    }
+}
+
+pub(super) fn step(step: &StepEvent, since: Duration, name_width: usize) -> String {
+    let (seconds, name) = (since.as_secs_f64(), step.name.as_str());
+    format!("{seconds:7.3} s  {name:name_width$}  {}", state(step))
+}
+
+/// Sign, word, attempt and what went wrong.
+pub(super) fn state(step: &StepEvent) -> String {
+    let mut text = with_symbol(step.status);
+    if step.attempt > 0 {
+        text += &format!(" (attempt {})", step.attempt);
+    }
+    let failed = matches!(step.status, Status::Retrying | Status::Failed | Status::DeadLetter | Status::Cancelled);
+    if let Some(error) = step.error.as_ref().filter(|_| failed) {
+        text += &format!(": {}", output::short(error, ERROR_CHARS_MAX));
+    }
+    text
+}
+
+pub(super) fn step_json(task: TaskId, step: &StepEvent, pos: Option<u64>) -> Value {
+    json!({
+        "event": "step", "task": task, "step": step.name, "index": step.index, "status": step.status,
+        "attempt": step.attempt, "error": step.error, "pos": pos,
+    })
+}
+
+pub(super) fn ended(view: &View, since: Duration) -> String {
+    let task = &view.rows.task;
+    let took = time::span(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    let mut text = format!("{} {} ({}) in {took}", with_symbol(task.status), task.id, task.name);
+    if let Some(step) = task.failing.and_then(|failing| view.rows.steps.get(usize::from(failing.step))) {
+        let error = step.error.as_deref().unwrap_or("no reason was given");
+        text += &format!("\n  step `{}` is {}: {}", step.spec.name, step.status, output::clean(error));
+    }
+    if matches!(task.status, Status::Failed | Status::DeadLetter | Status::Cancelled) {
+        text += &format!(
+            "\n  `relaymesh task show {0} --history` tells more; `relaymesh task retry {0}` tries again",
+            task.id
+        );
+    }
+    text
+}
+
+pub(super) fn ended_json(view: &View) -> Value {
+    let task = &view.rows.task;
+    let failed = task.failing.and_then(|failing| view.rows.steps.get(usize::from(failing.step)));
+    json!({
+        "event": "ended", "task": task.id, "status": task.status, "result": view.result(),
+        "result_hash": task.result_hash, "failed_step": failed.map(|step| &step.spec.name),
+        "error": failed.and_then(|step| step.error.as_ref()),
+    })
+}
+
+pub(super) fn blocked(rows: &TaskRows) -> String {
+    let id = rows.task.id;
+    let ask = |step: &Step| {
+        let (name, asks) = (&step.spec.name, asks(step));
+        format!(
+            "\n  step `{name}` asks: {}\n  `relaymesh task approve {id} {name}` or `relaymesh task deny {id} {name}`",
+            output::clean(asks)
+        )
+    };
+    let asks: String = waiting(rows).map(ask).collect();
+    format!("{id} waits for approval{asks}\n  then `relaymesh task wait {id}` goes on")
+}
+
+pub(super) fn blocked_json(rows: &TaskRows) -> Value {
+    let steps: Vec<Value> = waiting(rows).map(|step| json!({ "step": step.spec.name, "asks": asks(step) })).collect();
+    json!({ "event": "waiting", "task": rows.task.id, "steps": steps })
+}
+
+fn waiting(rows: &TaskRows) -> impl Iterator<Item = &Step> {
+    rows.steps.iter().filter(|step| step.status == Status::Waiting)
+}
+
+fn asks(step: &Step) -> &str {
+    step.spec.approve.as_ref().map_or("", |ask| ask.text.as_str())
+}

@@ -1,0 +1,142 @@
+//! What a newcomer sees: init, submit, run, and the errors of the first hour.
+
+mod common;
+
+use common::{Mesh, example};
+use insta::assert_snapshot;
+
+#[test]
+fn init_twice_is_no_error() {
+    let mesh = Mesh::new();
+    assert_snapshot!(mesh.run(&["init"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["init"]).seen(), @"");
+    let again = mesh.run(&["init", "--json"]);
+    assert_eq!(again.json()["created"], false);
+    assert!(again.json()["node"].as_str().unwrap().starts_with("nod_"));
+    let other = Mesh::new();
+    assert_eq!(other.run(&["init", "--json"]).json()["created"], true);
+}
+
+#[test]
+fn submit_prints_the_id_and_runs_nothing() {
+    let mesh = Mesh::new();
+    let said = mesh.run(&["submit", "--agent", "echo", "--input", r#"{"a":1}"#]);
+    assert_snapshot!(said.seen(), @"");
+    let id = said.stdout.trim();
+    assert_eq!(mesh.show(id)["status"], "PENDING");
+    let waited = mesh.run(&["task", "wait", id]);
+    assert_eq!((waited.code, waited.stdout.as_str()), (0, "{\"a\":1}\n"), "{}", waited.stderr);
+    assert_eq!(mesh.show(id)["status"], "SUCCESS");
+}
+
+#[test]
+fn equal_requests_merge_and_the_answer_says_so() {
+    let mesh = Mesh::new();
+    let arguments = ["submit", "--agent", "echo", "--input", "1"];
+    let first = mesh.run(&arguments);
+    let second = mesh.run(&arguments);
+    assert_eq!(first.stdout, second.stdout);
+    assert_snapshot!(second.seen(), @"");
+    let third = mesh.run(&[&arguments[..], &["--new"]].concat());
+    assert_ne!(first.stdout, third.stdout);
+    let json = mesh.run(&[&arguments[..], &["--json"]].concat()).json();
+    assert_eq!((&json["merged"], &json["class"]), (&true.into(), &"strong".into()));
+}
+
+#[test]
+fn a_key_stands_for_one_request() {
+    let mesh = Mesh::new();
+    let submit =
+        |input: &str, key: &[&str]| mesh.run(&[&["submit", "--agent", "echo", "--input", input], key].concat());
+    let first = submit("1", &["--key", "k"]);
+    assert_eq!(submit("1", &["--key", "k"]).stdout, first.stdout);
+    let other = submit("2", &["--key", "k"]);
+    assert_snapshot!(other.seen(), @"");
+    let request = ["--request-id", "req_01HF7YAT000000000000000007"];
+    assert_eq!(submit("2", &request).stdout, submit("2", &request).stdout);
+    assert_eq!(submit("3", &request).code, 4);
+}
+
+#[test]
+fn submit_with_wait_delivers_the_result() {
+    let mesh = Mesh::new();
+    let said = mesh.run_with_input(&["submit", "--agent", "hash", "--input", "-", "--wait"], "\"abc\"");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(said.json()["bytes"], 5);
+    mesh.file("input.json", "[1,2]");
+    let said = mesh.run(&["submit", "--agent", "echo", "--input", "@input.json", "--wait"]);
+    assert_eq!(said.stdout, "[1,2]\n");
+}
+
+#[test]
+fn unknown_agents_are_refused_with_those_that_are_known() {
+    let mesh = Mesh::new();
+    assert_snapshot!(mesh.run(&["submit", "--agent", "ehco"]).seen(), @"");
+    assert!(!mesh.root().exists(), "a refused submit makes no root");
+    let flow = mesh.file("flow.yaml", "name: n\nsteps:\n  - id: a\n    agent: claude\n");
+    assert_snapshot!(mesh.run(&["run", flow]).seen(), @"");
+}
+
+#[test]
+fn bad_arguments_and_bad_input() {
+    let mesh = Mesh::new();
+    assert_snapshot!(mesh.run(&["submit", "--agent", "echo", "--input", "{oops"]).seen(), @"");
+    let usage = mesh.run(&["submit"]);
+    assert_eq!(usage.code, 2);
+    assert!(usage.stderr.starts_with("error[usage]: "), "{}", usage.stderr);
+    assert_eq!(mesh.run(&["submit", "--json"]).code, 2);
+    assert_eq!(mesh.run(&["submit", "--agent", "echo", "--input", "9007199254740993"]).code, 2);
+    assert_eq!(mesh.run(&["submit", "--agent", "echo", "--file", "x"]).code, 2);
+    assert_eq!(mesh.run(&["submit", "--agent", "echo", "--new", "--key", "k"]).code, 2);
+}
+
+#[test]
+fn every_command_teaches_with_examples() {
+    let mesh = Mesh::new();
+    let commands: [&[&str]; 15] = [
+        &[],
+        &["init"],
+        &["submit"],
+        &["run"],
+        &["task", "show"],
+        &["task", "list"],
+        &["task", "wait"],
+        &["task", "cancel"],
+        &["task", "retry"],
+        &["task", "approve"],
+        &["task", "deny"],
+        &["log", "show"],
+        &["log", "verify"],
+        &["log", "rebuild"],
+        &["log", "recover"],
+    ];
+    for command in commands {
+        let said = mesh.run(&[command, &["--help"]].concat());
+        assert_eq!(said.code, 0);
+        assert!(said.stdout.contains("Examples:") || said.stdout.contains("Try it:"), "{command:?}");
+        assert!(said.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_hello_example_runs() {
+    let mesh = Mesh::new();
+    let said = mesh.run(&["run", &example("hello.yaml")]);
+    assert_snapshot!(said.seen(), @"");
+    let again = mesh.run(&["run", &example("hello.yaml")]);
+    assert_eq!((again.code, &again.stdout), (0, &said.stdout));
+    assert_snapshot!(again.stderr.lines().next().map(common::normalised).unwrap(), @"");
+}
+
+#[test]
+fn errors_are_objects_with_json() {
+    let mesh = Mesh::new();
+    let error = mesh.run(&["task", "list", "--json"]).error();
+    assert_eq!(error["code"], "no_root");
+    assert_eq!(error["page"], "docs/reference/errors.md#no_root");
+    assert!(error["hints"].as_array().unwrap().len() > 1);
+    let flow = mesh.file("flow.yaml", "name: n\nsteps:\n  - id: a\n    agnet: echo\n");
+    let error = mesh.run(&["run", flow, "--json"]).error();
+    assert_eq!((&error["at"]["line"], &error["at"]["file"]), (&4.into(), &"flow.yaml".into()));
+    assert_eq!(mesh.run(&["nonsense", "--json"]).stderr.lines().count(), 1);
+}

@@ -1,0 +1,69 @@
+//! Reading a record of `strace`: which points there are.
+
+use super::{case::Case, strace::Point};
+use std::{collections::BTreeMap, path::Path};
+
+/// All calls of one kind on one file. By thread, because `strace` counts by thread.
+#[derive(Debug, Default)]
+struct Group {
+    /// For each thread, whether each of its calls writes; only an `open` may not.
+    threads: BTreeMap<u32, Vec<bool>>,
+}
+
+/// Every point in the record, in groups by file and call. Where several threads make the same call on the same file, the
+/// first of them to get to a number is struck there.
+pub(crate) fn points(case: &Case, record: &Path) -> Vec<Point> {
+    let text = std::fs::read_to_string(record).unwrap_or_else(|error| panic!("no record: {error}"));
+    let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
+    for (thread, call, arguments) in text.lines().filter_map(entered) {
+        let Some(path) = path(arguments).and_then(|path| Path::new(path).strip_prefix(case.path()).ok()) else { continue };
+        let key = (path.display().to_string(), call.to_owned());
+        let writes = !call.starts_with("open") || arguments.contains("O_CREAT") || arguments.contains("O_TRUNC");
+        groups.entry(key).or_default().threads.entry(thread).or_default().push(writes);
+    }
+    let numbered = |((path, call), group): ((String, String), Group)| {
+        let longest = group.threads.values().map(Vec::len).max().unwrap_or(0);
+        let writes = move |number: &usize| group.threads.values().any(|calls| calls.get(number - 1) == Some(&true));
+        (1..=longest).filter(writes).map(move |number| Point { path: path.clone(), call: call.clone(), number })
+    };
+    groups.into_iter().flat_map(numbered).collect()
+}
+
+/// Thread, call and arguments of a line that begins a call. The second half of a call in two halves is no new call.
+fn entered(line: &str) -> Option<(u32, &str, &str)> {
+    let (thread, rest) = line.split_once(' ')?;
+    let (call, arguments) = rest.trim_start().split_once('(')?;
+    let is_name = !call.is_empty() && call.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    is_name.then_some((thread.parse().ok()?, call, arguments))
+}
+
+/// The first file that the arguments name: by descriptor (`3</path>`) or by name (`"/path"`).
+fn path(arguments: &str) -> Option<&str> {
+    let by_descriptor = arguments.starts_with(|first: char| first.is_ascii_digit());
+    let (before, after) = if by_descriptor { ("<", ">") } else { ("\"", "\"") };
+    let (_, rest) = arguments.split_once(before)?;
+    rest.split_once(after).map(|(path, _)| path)
+}
+
+#[test]
+fn a_record_is_read() {
+    let case = Case::new();
+    let folder = case.path().display();
+    let record = case.path().join("record");
+    let text = format!(
+        "7 openat(AT_FDCWD</x>, \"{folder}/root/db\", O_RDWR|O_CREAT, 0600) = 3<{folder}/root/db>\n\
+         7 openat(AT_FDCWD</x>, \"{folder}/root/db\", O_RDONLY) = 4<{folder}/root/db>\n\
+         7 openat(AT_FDCWD</x>, \"/etc/passwd\", O_RDWR|O_CREAT) = 5</etc/passwd>\n\
+         7 pwrite64(3<{folder}/root/db>, \"\"..., 4096, 0) = 4096\n\
+         8 fdatasync(3<{folder}/root/db> <unfinished ...>\n\
+         7 pwrite64(3<{folder}/root/db>, \"\"..., 4096, 0) = 4096\n\
+         8 <... fdatasync resumed>) = 0\n\
+         8 pwrite64(3<{folder}/root/db>, \"\"..., 4096, 0) = 4096\n\
+         7 rename(\"{folder}/root/a\", \"{folder}/root/b\") = 0\n\
+         8 +++ exited with 0 +++\n"
+    );
+    std::fs::write(&record, text).expect("a record");
+    let found: Vec<String> = points(&case, &record).iter().map(ToString::to_string).collect();
+    let wanted = ["rename root/a #1", "fdatasync root/db #1", "openat root/db #1", "pwrite64 root/db #1", "pwrite64 root/db #2"];
+    assert_eq!(found, wanted);
+}
