@@ -1,0 +1,118 @@
+//! The project's chores: `cargo xtask <command>`. This file holds the arguments alone; each command is its own file.
+
+mod bench;
+mod fix;
+mod run;
+mod test;
+mod tidy;
+mod torture;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use run::Workspace;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask verify               before you push: everything the continuous integration checks
+  cargo xtask fix                  mend what verify says about format and lints
+  cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
+  cargo xtask test                 all tests, against the release binary
+  cargo xtask torture --seed 42    kill the binary again and again, the same way each time
+  cargo xtask bench kernel         how many tasks a second this machine does";
+
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "The gate and the chores of this repository")]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check everything, change nothing: format, lints, tidy, tests, doc tests, docs
+    #[command(after_help = "Example: cargo xtask verify")]
+    Verify,
+    /// Mend what can be mended: format the code and apply the lints' own suggestions
+    #[command(after_help = "Example: cargo xtask fix")]
+    Fix,
+    /// Check the rules no compiler knows: arrows, purity, sizes, links, conformance rows
+    #[command(after_help = "Example: cargo xtask tidy --report")]
+    Tidy {
+        /// Also print the median and the three largest files and functions
+        #[arg(long)]
+        report: bool,
+    },
+    /// Build the release binary and run all tests against it
+    #[command(
+        after_help = "Example: cargo xtask test\n\nUses cargo-nextest where it is installed, cargo test elsewhere."
+    )]
+    Test,
+    /// Kill the release binary at random moments and check that it lost nothing
+    #[command(after_help = "Example: cargo xtask torture --seed 42 --quick")]
+    Torture {
+        /// Repeat one run exactly; without it a fresh seed is drawn and printed
+        #[arg(long)]
+        seed: Option<u64>,
+        /// A short run, to see that the harness works
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Build the release binary and run its benchmark, passing the arguments on
+    #[command(after_help = "Example: cargo xtask bench kernel --quick")]
+    Bench {
+        /// The benchmark (kernel when none is named) and its own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "BENCHMARK|ARGUMENT")]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    let outcome = Workspace::locate().and_then(|workspace| match command {
+        Command::Verify => verify::run(&workspace),
+        Command::Fix => fix::run(&workspace),
+        Command::Tidy { report } => tidy::run(&workspace, report),
+        Command::Test => test::run(&workspace, test::Writes::Allowed),
+        Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
+        Command::Bench { arguments } => bench::run(&workspace, arguments),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_one_line_and_an_example() {
+        Arguments::command().debug_assert();
+        for command in Arguments::command().get_subcommands() {
+            let name = command.get_name();
+            assert!(command.get_about().is_some(), "{name} says nothing of itself");
+            let example = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(example.contains(&format!("cargo xtask {name}")), "{name} has no example");
+            assert!(EXAMPLES.contains(&format!("cargo xtask {name}")), "{name} is not among the examples");
+        }
+    }
+
+    #[test]
+    fn bench_passes_flags_on() {
+        let parsed = Arguments::try_parse_from(["xtask", "bench", "kernel", "--quick", "--tasks", "9"]).unwrap();
+        assert!(
+            matches!(parsed.command, Command::Bench { arguments } if arguments == ["kernel", "--quick", "--tasks", "9"])
+        );
+        let parsed = Arguments::try_parse_from(["xtask", "bench", "--quick"]).unwrap();
+        assert!(matches!(parsed.command, Command::Bench { arguments } if arguments == ["--quick"]));
+    }
+}
