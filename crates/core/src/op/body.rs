@@ -1,6 +1,6 @@
 //! What an op says happened, one variant per verb.
 
-use super::{DecodeError, append};
+use super::{BODY_BYTES_MAX, DecodeError, append};
 use crate::{
     content::ContentRef,
     hash::Hash,
@@ -185,6 +185,9 @@ impl Body {
 
     pub(super) fn decode(kind: u16, version: u8, bytes: &[u8]) -> Result<Self, DecodeError> {
         let damaged = |detail: String| DecodeError::Damaged { part: "body", detail };
+        if bytes.len() > BODY_BYTES_MAX {
+            return Err(damaged(format!("{} bytes, more than {BODY_BYTES_MAX}", bytes.len())));
+        }
         if version != 1 {
             return Err(DecodeError::Kind { kind, version });
         }

@@ -1,8 +1,9 @@
 //! Redrive: a task that ended badly is tried again from where it broke.
 //!
 //! What succeeded and was not undone keeps its result. What failed, was skipped or cancelled starts over with a fresh
-//! count of attempts; so does a step whose compensation ran, because its work is undone. If the compensation itself
-//! broke, the redrive goes on with the compensation: the undoing must finish before anything is done again.
+//! count of attempts; so does a step whose compensation ran, because its work is undone, and every step that came after
+//! such a one, because its input will be another. If the compensation itself broke, the redrive goes on with the
+//! compensation: the undoing must finish before anything is done again.
 
 use super::{
     apply::{At, Effect, Refusal},
@@ -42,16 +43,31 @@ pub(super) fn redrive(rows: &mut TaskRows, at: At, effects: &mut Vec<Effect>) ->
         return Ok(());
     }
     rows.task.failing = None;
-    let undone: Vec<u16> =
-        rows.steps.iter().filter(|s| s.status == Status::Success).filter_map(|s| s.spec.compensates).collect();
-    for (index, step) in (0u16..).zip(&mut rows.steps) {
-        if step.status != Status::Success || step.is_compensation() || undone.contains(&index) {
+    let again = to_do_again(rows);
+    for (step, again) in rows.steps.iter_mut().zip(again) {
+        if again {
             reset(step, at.now_ms);
         }
     }
     follow::open_ready(rows, at, effects);
     follow::end_if_done(rows, at, effects); // a cancelled task whose last step had still succeeded
     Ok(())
+}
+
+/// Which steps start over, by place.
+fn to_do_again(rows: &TaskRows) -> Vec<bool> {
+    let undone = |index: u16| {
+        rows.steps.iter().any(|step| step.spec.compensates == Some(index) && step.status == Status::Success)
+    };
+    let starts_over = |(index, step): (u16, &Step)| step.status != Status::Success || step.is_compensation() || undone(index);
+    let mut again: Vec<bool> = rows.indexed().map(starts_over).collect();
+    loop {
+        let after_one = |step: &Step| step.spec.depends_on.iter().any(|of| again[usize::from(*of)]);
+        let Some(next) = (0..again.len()).find(|index| !again[*index] && after_one(&rows.steps[*index])) else {
+            return again;
+        };
+        again[next] = true;
+    }
 }
 
 fn reset(step: &mut Step, now_ms: u64) {

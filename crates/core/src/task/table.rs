@@ -90,7 +90,7 @@ pub const TRANSITIONS: &[(Status, Verb, &[Status])] = &[
     (DeadLetter, Verb::Redrive,  &[Pending]),
     (Cancelled,  Verb::Redrive,  &[Pending]),
     (Skipped,    Verb::Redrive,  &[Pending]),
-    (Success,    Verb::Redrive,  &[Pending]), // only a step that was compensated, and the compensation itself
+    (Success,    Verb::Redrive,  &[Pending]), // a step that was compensated, what came after it, and the compensation itself
 ];
 
 /// Where `verb` may take a step that rests in `from`; empty when it may not.
