@@ -17,8 +17,10 @@ Try it:
   relaymesh log verify                          whether the log still holds what was put there
 
 stdout is data, stderr is talk; --json gives JSON everywhere.
-Exit codes: 0 done · 2 usage · 3 not found · 4 refused · 5 in use · 6 damaged · 7 disk full · 8 indeterminate · 9 io
-            10 the task failed · 11 the task was cancelled · 12 the task has not ended · 130 interrupted";
+Exit codes:
+  0 done         2 usage        3 not found       4 refused             5 in use
+  6 damaged      7 disk full    8 indeterminate   9 io
+  10 the task failed   11 the task was cancelled   12 the task has not ended   130 interrupted";
 
 /// A durable, local-first runtime for agents: submit graphs of steps, and they are done, whatever crashes.
 #[derive(Debug, Parser)]

@@ -1,8 +1,7 @@
 //! Working on a task in this process until it has ended.
 //!
-//! Everything comes in by one channel, in the order in which it happened: answers, events, alerts, Ctrl-C. The end of a
-//! task is answered before the events of its last commit are told, so a second question is sent behind it; when that one
-//! is answered, everything before has been shown.
+//! Everything comes in by one channel, in the order in which it happened: events, answers, alerts, Ctrl-C. The driver tells
+//! the events of a commit before it answers anybody, so when the end is answered, everything before has been shown.
 
 use crate::{
     args::Context,
@@ -46,7 +45,6 @@ enum Message {
     Answer(Result<Answer, DriverError>),
     Event(Event),
     Ended(Result<Answer, DriverError>),
-    Settled,
     Alert(Alert),
     Interrupted,
     TimedOut,
@@ -128,9 +126,6 @@ impl Drive<'_> {
                 Message::Event(_) | Message::Answer(_) => {}
                 Message::Ended(answer) => {
                     answer?;
-                    self.send(Command::Wait { task }, |_| Message::Settled);
-                }
-                Message::Settled => {
                     let rows = self.rows(task)?;
                     let view = View::load(&mut self.reader, rows)?;
                     self.watch.end(&view);
@@ -159,7 +154,7 @@ impl Drive<'_> {
                 Message::Alert(alert) => self.watch.note(&session::warning(&alert)),
                 Message::Interrupted | Message::TimedOut => return Ok(None),
                 Message::Gone => return Err(Error::new(Code::Internal, "the driver has ended")),
-                Message::Event(_) | Message::Ended(_) | Message::Settled => {}
+                Message::Event(_) | Message::Ended(_) => {}
             }
         }
     }

@@ -94,7 +94,7 @@ codes! {
     DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
     Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
     Busy           "busy"            InUse         ["try again in a moment"];
-    StoreIo        "store_io"        Io            [];
+    StoreIo        "store_io"        Io            ["see that the disk is sound and has room, and that the root may be written; then repeat the command"];
     Internal       "internal"        Io            ["this is a defect in RelayMesh: please report it with the message above"];
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Error {
     pub(crate) code: Code,
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<Box<Place>>,
 }
 
 impl Error {
@@ -133,7 +133,7 @@ impl Error {
 
     /// Where it was found.
     pub(crate) fn at(mut self, place: Option<Place>) -> Self {
-        self.place = place;
+        self.place = place.map(Box::new);
         self
     }
 
@@ -150,7 +150,7 @@ impl Error {
         let mut error = json!({
             "code": self.code.as_str(), "message": self.message, "hints": self.hints, "page": self.page(),
         });
-        if let Some(Place { file, line, column, text }) = &self.place {
+        if let Some(Place { file, line, column, text }) = self.place.as_deref() {
             error["at"] = json!({ "file": file, "line": line, "column": column, "text": text });
         }
         json!({ "error": error })

@@ -108,9 +108,11 @@ fn text(path: &Path) -> Result<String, Error> {
         std::fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
     };
     let name = path.display();
-    read.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::new(Code::NoFile, format!("there is no file {name}")),
-        _ => Error::new(Code::StoreIo, format!("cannot read {name}: {error}")),
+    read.map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return Error::new(Code::NoFile, format!("there is no file {name}"));
+        }
+        Error::new(Code::StoreIo, format!("cannot read {name}: {error}"))
     })?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Error::new(Code::BadFlow, format!("{name} is longer than {FILE_BYTES_MAX} bytes")));

@@ -8,8 +8,21 @@ use insta::assert_snapshot;
 #[test]
 fn init_twice_is_no_error() {
     let mesh = Mesh::new();
-    assert_snapshot!(mesh.run(&["init"]).seen(), @"");
-    assert_snapshot!(mesh.run(&["init"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["init"]).seen(), @"
+    exit 0
+    --- stdout
+    nod_…
+    --- stderr
+    made a root in root
+      next: `relaymesh run examples/hello.yaml --watch`, or `relaymesh submit --help`
+    ");
+    assert_snapshot!(mesh.run(&["init"]).seen(), @"
+    exit 0
+    --- stdout
+    nod_…
+    --- stderr
+    there is a root in root already; nothing changed
+    ");
     let again = mesh.run(&["init", "--json"]);
     assert_eq!(again.json()["created"], false);
     assert!(again.json()["node"].as_str().unwrap().starts_with("nod_"));
@@ -21,7 +34,13 @@ fn init_twice_is_no_error() {
 fn submit_prints_the_id_and_runs_nothing() {
     let mesh = Mesh::new();
     let said = mesh.run(&["submit", "--agent", "echo", "--input", r#"{"a":1}"#]);
-    assert_snapshot!(said.seen(), @"");
+    assert_snapshot!(said.seen(), @"
+    exit 0
+    --- stdout
+    tsk_…
+    --- stderr
+    note: made a new root in root
+    ");
     let id = said.stdout.trim();
     assert_eq!(mesh.show(id)["status"], "PENDING");
     let waited = mesh.run(&["task", "wait", id]);
@@ -36,7 +55,13 @@ fn equal_requests_merge_and_the_answer_says_so() {
     let first = mesh.run(&arguments);
     let second = mesh.run(&arguments);
     assert_eq!(first.stdout, second.stdout);
-    assert_snapshot!(second.seen(), @"");
+    assert_snapshot!(second.seen(), @"
+    exit 0
+    --- stdout
+    tsk_…
+    --- stderr
+    already submitted as tsk_…; `--new` runs it again
+    ");
     let third = mesh.run(&[&arguments[..], &["--new"]].concat());
     assert_ne!(first.stdout, third.stdout);
     let json = mesh.run(&[&arguments[..], &["--json"]].concat()).json();
@@ -51,7 +76,15 @@ fn a_key_stands_for_one_request() {
     let first = submit("1", &["--key", "k"]);
     assert_eq!(submit("1", &["--key", "k"]).stdout, first.stdout);
     let other = submit("2", &["--key", "k"]);
-    assert_snapshot!(other.seen(), @"");
+    assert_snapshot!(other.seen(), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[key_reused]: the key `k` belongs to tsk_…, which was another request
+      hint: use another key for another request
+      hint: `--new` runs it under a fresh one
+      page: docs/reference/errors.md#key_reused
+    ");
     let request = ["--request-id", "req_01HF7YAT000000000000000007"];
     assert_eq!(submit("2", &request).stdout, submit("2", &request).stdout);
     assert_eq!(submit("3", &request).code, 4);
@@ -71,16 +104,47 @@ fn submit_with_wait_delivers_the_result() {
 #[test]
 fn unknown_agents_are_refused_with_those_that_are_known() {
     let mesh = Mesh::new();
-    assert_snapshot!(mesh.run(&["submit", "--agent", "ehco"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["submit", "--agent", "ehco"]).seen(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[unknown_agent]: there is no agent `ehco`
+      hint: did you mean `echo`?
+      hint: echo returns its input
+      hint: fail fails; {"message": TEXT, "retryable": BOOL, "attempts": N} fails only the first N attempts
+      hint: sleep waits; {"ms": N}, at most a day
+      hint: hash returns the SHA-256 of its input
+      page: docs/reference/errors.md#unknown_agent
+    "#);
     assert!(!mesh.root().exists(), "a refused submit makes no root");
     let flow = mesh.file("flow.yaml", "name: n\nsteps:\n  - id: a\n    agent: claude\n");
-    assert_snapshot!(mesh.run(&["run", flow]).seen(), @"");
+    assert_snapshot!(mesh.run(&["run", flow]).seen(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[unknown_agent]: there is no agent `claude`
+        --> flow.yaml:4:12
+      4 |     agent: claude
+        |            ^
+      hint: echo returns its input
+      hint: fail fails; {"message": TEXT, "retryable": BOOL, "attempts": N} fails only the first N attempts
+      hint: sleep waits; {"ms": N}, at most a day
+      hint: hash returns the SHA-256 of its input
+      page: docs/reference/errors.md#unknown_agent
+    "#);
 }
 
 #[test]
 fn bad_arguments_and_bad_input() {
     let mesh = Mesh::new();
-    assert_snapshot!(mesh.run(&["submit", "--agent", "echo", "--input", "{oops"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["submit", "--agent", "echo", "--input", "{oops"]).seen(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_input]: --input: not valid JSON: key must be a string at line 1 column 2
+      hint: a text is JSON only in quotes: --input '"hello"'; `--input @FILE` reads a file
+      page: docs/reference/errors.md#bad_input
+    "#);
     let usage = mesh.run(&["submit"]);
     assert_eq!(usage.code, 2);
     assert!(usage.stderr.starts_with("error[usage]: "), "{}", usage.stderr);
@@ -122,10 +186,18 @@ fn every_command_teaches_with_examples() {
 fn the_hello_example_runs() {
     let mesh = Mesh::new();
     let said = mesh.run(&["run", &example("hello.yaml")]);
-    assert_snapshot!(said.seen(), @"");
+    assert_snapshot!(said.seen(), @r#"
+    exit 0
+    --- stdout
+    {"bytes":70,"sha256":"HASH"}
+    --- stderr
+    note: made a new root in root
+    accepted tsk_… (hello, 6 steps)
+    ✓ SUCCESS tsk_… (hello) in SPAN
+    "#);
     let again = mesh.run(&["run", &example("hello.yaml")]);
     assert_eq!((again.code, &again.stdout), (0, &said.stdout));
-    assert_snapshot!(again.stderr.lines().next().map(common::normalised).unwrap(), @"");
+    assert_snapshot!(again.stderr.lines().next().map(common::normalised).unwrap(), @"already submitted as tsk_…; `--new` runs it again");
 }
 
 #[test]

@@ -22,7 +22,12 @@ fn watch_without_a_terminal_is_one_line_per_change() {
     );
     let said = mesh.run(&["run", flow, "--watch"]);
     assert_eq!(said.code, 0);
-    assert_snapshot!(changes(&said.stderr).join("\n"), @"");
+    assert_snapshot!(changes(&said.stderr).join("\n"), @"
+    a ▸ RUNNING (attempt 1)
+    a ✓ SUCCESS (attempt 1)
+    b ▸ RUNNING (attempt 1)
+    b ✓ SUCCESS (attempt 1)
+    ");
 }
 
 #[test]
@@ -30,8 +35,17 @@ fn the_retry_example_is_tried_three_times() {
     let mesh = Mesh::new();
     let said = mesh.run(&["run", &example("retry.yaml"), "--watch"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert_snapshot!(changes(&said.stderr).join("\n"), @"");
-    assert_snapshot!(said.stdout, @"");
+    assert_snapshot!(changes(&said.stderr).join("\n"), @"
+    flaky ▸ RUNNING (attempt 1)
+    flaky ↻ RETRYING (attempt 1): the other side did not answer
+    flaky ▸ RUNNING (attempt 2)
+    flaky ↻ RETRYING (attempt 2): the other side did not answer
+    flaky ▸ RUNNING (attempt 3)
+    flaky ✓ SUCCESS (attempt 3)
+    report ▸ RUNNING (attempt 1)
+    report ✓ SUCCESS (attempt 1)
+    ");
+    assert_snapshot!(said.stdout, @r#"{"flaky":{"attempts":2,"message":"the other side did not answer"}}"#);
 }
 
 #[test]
@@ -39,9 +53,24 @@ fn the_compensate_example_is_undone_latest_first() {
     let mesh = Mesh::new();
     let said = mesh.run(&["run", &example("compensate.yaml"), "--watch"]);
     assert_eq!((said.code, said.stdout.as_str()), (10, ""));
-    assert_snapshot!(changes(&said.stderr).join("\n"), @"");
+    assert_snapshot!(changes(&said.stderr).join("\n"), @"
+    book-train ▸ RUNNING (attempt 1)
+    book-train ✓ SUCCESS (attempt 1)
+    book-hotel ▸ RUNNING (attempt 1)
+    book-hotel ✓ SUCCESS (attempt 1)
+    pay ▸ RUNNING (attempt 1)
+    pay ✗ FAILED (attempt 1): the card was declined
+    cancel-hotel ▸ RUNNING (attempt 1)
+    cancel-hotel ✓ SUCCESS (attempt 1)
+    cancel-train ▸ RUNNING (attempt 1)
+    cancel-train ✓ SUCCESS (attempt 1)
+    ");
     let last: Vec<String> = said.stderr.lines().rev().take(3).map(common::normalised).collect();
-    assert_snapshot!(last.into_iter().rev().collect::<String>(), @"");
+    assert_snapshot!(last.into_iter().rev().collect::<String>(), @"
+    ✗ FAILED tsk_… (compensate) in SPAN
+      step `pay` is FAILED: the card was declined
+      `relaymesh task show tsk_… --history` tells more; `relaymesh task retry tsk_…` tries again
+    ");
 }
 
 #[test]
@@ -59,7 +88,13 @@ fn a_dead_letter_can_be_tried_again() {
     let waited = mesh.run(&["task", "wait", id]);
     assert_eq!(waited.code, 10);
     let retried = mesh.run(&["task", "retry", id]);
-    assert_snapshot!(retried.seen(), @"");
+    assert_snapshot!(retried.seen(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    redriven tsk_…; it is RUNNING
+      next: `relaymesh task wait tsk_…`
+    ");
     assert_eq!(mesh.run(&["task", "retry", id]).code, 4, "it has not ended");
     // The count of attempts starts over, so it fails once more.
     assert_eq!(mesh.run(&["task", "wait", id]).code, 10);
@@ -73,8 +108,19 @@ fn a_dead_letter_can_be_tried_again() {
 fn cancel_and_what_is_refused_afterwards() {
     let mesh = Mesh::new();
     let id = mesh.submit(&["--agent", "sleep", "--input", r#"{"ms":60000}"#]);
-    assert_snapshot!(mesh.run(&["task", "cancel", &id, "--reason", "wrong data"]).seen(), @"");
-    assert_snapshot!(mesh.run(&["task", "cancel", &id]).seen(), @"");
+    assert_snapshot!(mesh.run(&["task", "cancel", &id, "--reason", "wrong data"]).seen(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    cancelled tsk_…; it is CANCELLED
+    ");
+    assert_snapshot!(mesh.run(&["task", "cancel", &id]).seen(), @"
+    exit 4
+    --- stdout
+    --- stderr
+    error[refused]: the task has ended already: CANCELLED
+      page: docs/reference/errors.md#refused
+    ");
     let waited = mesh.run(&["task", "wait", &id]);
     assert_eq!((waited.code, waited.stdout.as_str()), (11, ""));
     assert_eq!(mesh.show(&id)["steps"][0]["error"], "wrong data");
@@ -108,11 +154,38 @@ fn an_approval_is_asked_for_shown_and_given() {
     let mesh = Mesh::new();
     let flow = mesh.file("flow.yaml", ASKS);
     let said = mesh.run(&["run", flow]);
-    assert_snapshot!(said.seen(), @"");
+    assert_snapshot!(said.seen(), @"
+    exit 12
+    --- stdout
+    --- stderr
+    note: made a new root in root
+    accepted tsk_… (n, 1 step)
+    tsk_… waits for approval
+      step `deploy` asks: Deploy to production?
+      `relaymesh task approve tsk_… deploy` or `relaymesh task deny tsk_… deploy`
+      then `relaymesh task wait tsk_…` goes on
+    ");
     let id = said.stderr.split_whitespace().find(|word| word.starts_with("tsk_")).unwrap().to_owned();
-    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy"]).seen(), @"
+    exit 4
+    --- stdout
+    --- stderr
+    step `deploy` of tsk_… asks:
+      Deploy to production?
+    error[not_confirmed]: there is nobody to ask: this is not a terminal
+      hint: `--yes` says approve without a question
+      page: docs/reference/errors.md#not_confirmed
+    ");
     assert_eq!(mesh.run(&["task", "approve", &id, "nosuch", "--yes"]).code, 3);
-    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy", "--yes"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy", "--yes"]).seen(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    step `deploy` of tsk_… asks:
+      Deploy to production?
+    approved tsk_… step `deploy`; it is PENDING
+      next: `relaymesh task wait tsk_…`
+    ");
     assert_eq!(mesh.run(&["task", "deny", &id, "deploy", "--yes"]).code, 4, "the first decision counts");
     assert_eq!(mesh.run(&["task", "wait", &id]).stdout, "\"done\"\n");
     assert_eq!(mesh.show(&id)["steps"][0]["decided_by"], "tester");
@@ -152,7 +225,7 @@ fn json_lines_tell_the_whole_story() {
         .collect();
     assert_eq!(
         story,
-        ["accepted null RUNNING", "step a PENDING", "step a RUNNING", "step a SUCCESS", "ended null SUCCESS"]
+        ["accepted null null", "step a PENDING", "step a RUNNING", "step a SUCCESS", "ended null SUCCESS"]
     );
     assert_eq!(lines[0]["merged"], false);
     assert_eq!(lines[4]["result"], "x");
@@ -165,10 +238,60 @@ fn json_lines_tell_the_whole_story() {
 fn flows_that_cannot_be_run_are_refused_with_their_place() {
     let mesh = Mesh::new();
     let bad = |name: &'static str, text: &str| mesh.run(&["run", mesh.file(name, text)]).seen();
-    assert_snapshot!(bad("field.yaml", "name: n\nsteps:\n  - id: a\n    agnet: echo\n"), @"");
-    assert_snapshot!(bad("indent.yaml", "name: n\nsteps:\n  - id: a\n   agent: echo\n"), @"");
-    assert_snapshot!(bad("twice.yaml", "name: n\nname: m\nsteps: []\n"), @"");
-    assert_snapshot!(bad("cycle.yaml", "name: n\nsteps:\n  - {id: a, agent: echo, depends_on: [b]}\n  - {id: b, agent: echo, depends_on: [a]}\n"), @"");
-    assert_snapshot!(bad("twice.json", "{\"name\":\"n\",\n\"name\":\"m\"}"), @"");
-    assert_snapshot!(mesh.run(&["run", "nosuch.yaml"]).seen(), @"");
+    assert_snapshot!(bad("field.yaml", "name: n\nsteps:\n  - id: a\n    agnet: echo\n"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_flow]: unknown field `agnet`
+        --> field.yaml:4:5
+      4 |     agnet: echo
+        |     ^
+      hint: did you mean `agent`?
+      hint: known here: id, agent, input, priority, depends_on, retry, timeout_ms, compensate, approve
+      page: docs/reference/errors.md#bad_flow
+    ");
+    assert_snapshot!(bad("indent.yaml", "name: n\nsteps:\n  - id: a\n   agent: echo\n"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_flow]: missing field `agent`
+        --> indent.yaml:3:5
+      3 |   - id: a
+        |     ^
+      page: docs/reference/errors.md#bad_flow
+    ");
+    assert_snapshot!(bad("twice.yaml", "name: n\nname: m\nsteps: []\n"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_flow]: the key `name` occurs twice in one mapping
+        --> twice.yaml:2:1
+      2 | name: m
+        | ^
+      page: docs/reference/errors.md#bad_flow
+    ");
+    assert_snapshot!(bad("cycle.yaml", "name: n\nsteps:\n  - {id: a, agent: echo, depends_on: [b]}\n  - {id: b, agent: echo, depends_on: [a]}\n"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_flow]: the steps wait for each other in a circle: a → b → a
+      page: docs/reference/errors.md#bad_flow
+    ");
+    assert_snapshot!(bad("twice.json", "{\"name\":\"n\",\n\"name\":\"m\"}"), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_flow]: the key `name` occurs twice in one object, the second time at line 2 column 6
+        --> twice.json:2:6
+      2 | "name":"m"}
+        |      ^
+      page: docs/reference/errors.md#bad_flow
+    "#);
+    assert_snapshot!(mesh.run(&["run", "nosuch.yaml"]).seen(), @"
+    exit 3
+    --- stdout
+    --- stderr
+    error[no_file]: there is no file nosuch.yaml
+      page: docs/reference/errors.md#no_file
+    ");
 }

@@ -30,10 +30,32 @@ fn a_task_is_shown_as_a_table_and_as_json() {
 #[test]
 fn ids_that_are_none_and_tasks_that_are_not_there() {
     let mesh = Mesh::new();
-    assert_snapshot!(mesh.run(&["task", "list"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["task", "list"]).seen(), @"
+    exit 3
+    --- stdout
+    --- stderr
+    error[no_root]: there is no root in root
+      hint: `relaymesh init` makes one here
+      hint: `--root DIR` or RELAYMESH_ROOT names another
+      page: docs/reference/errors.md#no_root
+    ");
     mesh.run(&["init"]);
-    assert_snapshot!(mesh.run(&["task", "show", "nod_01HF7YAT000000000000000007"]).seen(), @"");
-    assert_snapshot!(mesh.run(&["task", "show", "tsk_01HF7YAT000000000000000007"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["task", "show", "nod_01HF7YAT000000000000000007"]).seen(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[bad_id]: `nod_…` is not a task id: it must start with `tsk_`
+      hint: `relaymesh task list` shows the ids
+      page: docs/reference/errors.md#bad_id
+    ");
+    assert_snapshot!(mesh.run(&["task", "show", "tsk_01HF7YAT000000000000000007"]).seen(), @"
+    exit 3
+    --- stdout
+    --- stderr
+    error[no_task]: there is no task tsk_… in this root
+      hint: `relaymesh task list` shows the ids
+      page: docs/reference/errors.md#no_task
+    ");
     for command in ["wait", "cancel", "retry"] {
         assert_eq!(mesh.run(&["task", command, "tsk_01HF7YAT000000000000000007"]).code, 3, "{command}");
     }
@@ -65,7 +87,14 @@ fn the_log_is_shown_for_people_and_for_programs() {
     let mesh = Mesh::new();
     let said = mesh.run(&["submit", "--agent", "echo", "--wait", "--json"]);
     let id = said.lines()[0]["task"].as_str().unwrap().to_owned();
-    assert_snapshot!(mesh.run(&["log", "show"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["log", "show"]).seen(), @"
+    exit 0
+    --- stdout
+           1  TIME  ScheduleJob   tsk_…     -  tester/cli
+           2  TIME  ClaimWork     tsk_…     0  node/driver
+           3  TIME  CompleteJob   tsk_…     0  node/driver
+    --- stderr
+    ");
     let lines = mesh.run(&["log", "show", "--json", "--task", &id]).lines();
     let kinds: Vec<&str> = lines.iter().map(|op| op["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ScheduleJob", "ClaimWork", "CompleteJob"]);
@@ -82,10 +111,27 @@ fn a_whole_store_verifies_and_rebuilds() {
     let mesh = Mesh::new();
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
     mesh.submit(&["--agent", "echo", "--input", "2"]);
-    assert_snapshot!(mesh.run(&["log", "verify"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["log", "verify"]).seen(), @"
+    exit 0
+    --- stdout
+    ops    4
+    tasks  2
+    steps  2
+    state  HASH
+    --- stderr
+    everything is as it was written
+    ");
     let json = mesh.run(&["log", "verify", "--json"]).json();
     assert_eq!((&json["ok"], &json["tasks"], &json["steps"]), (&true.into(), &2.into(), &2.into()));
-    assert_snapshot!(mesh.run(&["log", "rebuild"]).seen(), @"");
+    assert_snapshot!(mesh.run(&["log", "rebuild"]).seen(), @"
+    exit 0
+    --- stdout
+    ops          4
+    tasks        2
+    differences  0
+    --- stderr
+    the rows are what the log says
+    ");
     let left: Vec<_> = std::fs::read_dir(mesh.root()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("rebuild-")), "{left:?}");
 }
@@ -100,6 +146,7 @@ fn an_empty_store_verifies_and_rebuilds() {
 }
 
 /// Copies the files of a root.
+#[allow(clippy::unwrap_used, reason = "part of a test")]
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for file in std::fs::read_dir(from).unwrap().map(Result::unwrap) {

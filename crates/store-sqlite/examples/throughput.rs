@@ -46,9 +46,10 @@ fn main() -> Outcome<()> {
         let bar = reference::run(dir.path(), batch, tasks)?;
         let ours = tempfile::tempdir_in(&folder)?;
         let (rate, inside) = store(ours.path(), batch, tasks)?;
-        let share = 100.0 * inside / bar.tasks_per_s;
+        // Like for like: both make their bytes and hash their chain within the time that is counted.
+        let share = 100.0 * rate / bar.tasks_per_s;
         println!(
-            "round {round}: plain SQLite {:.0} tasks/s, the store {rate:.0} (in commit alone {inside:.0}, {share:.0} %)",
+            "round {round}: plain SQLite {:.0} tasks/s, the store {rate:.0}, which is {share:.0} % (in commit alone {inside:.0})",
             bar.tasks_per_s
         );
     }

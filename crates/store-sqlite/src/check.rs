@@ -8,9 +8,8 @@ use relaymesh_core::{
     hash::Hash,
     op::{Break, Chain, DecodeError, Op},
     row::StateHash,
-    task::Task,
 };
-use relaymesh_store::{Error, Head, IdempotencyRow, saved::idempotency_row};
+use relaymesh_store::{Error, Head, saved::idempotency_row};
 use rusqlite::{Connection, OptionalExtension};
 
 /// There is no sidecar that can be read.
@@ -212,7 +211,7 @@ fn all_rows(connection: &Connection, head: &Head) -> Result<(), Error> {
         steps += found.steps.len() as u64;
         let task = &found.task;
         let idempotency = rows::idempotency(connection, &task.namespace, &task.idempotency_key)?;
-        if !idempotency.as_ref().is_some_and(|row| is_of(row, task)) {
+        if idempotency.as_ref() != Some(&idempotency_row(task, false)) {
             let what = if idempotency.is_some() { "does not fit" } else { "is missing" };
             return Err(failure::damaged(format!("the idempotency row of {} {what}", task.id)));
         }
@@ -226,12 +225,4 @@ fn all_rows(connection: &Connection, head: &Head) -> Result<(), Error> {
         return Err(failure::damaged(format!("the rows at op {} do not add up to the state hash", head.pos)));
     }
     Ok(())
-}
-
-/// Whether a repeated submit would be led to this task. When it ended is not compared: a task that was redriven and ended
-/// the same way within one commit keeps the first time.
-fn is_of(found: &IdempotencyRow, task: &Task) -> bool {
-    let wanted = idempotency_row(task, false);
-    (found.task_key, found.task, found.status, found.fingerprint)
-        == (wanted.task_key, wanted.task, wanted.status, wanted.fingerprint)
 }

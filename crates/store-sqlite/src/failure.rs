@@ -59,6 +59,8 @@ pub(crate) fn kind(error: &rusqlite::Error) -> Kind {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Kind::Damaged,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Busy,
         Some(ErrorCode::ConstraintViolation) => Kind::Constraint,
+        // Our statements fit our schema; one that does not even parse met another schema.
+        Some(_) if matches!(error, rusqlite::Error::SqlInputError { .. }) => Kind::Damaged,
         Some(_) => Kind::Other,
         None if is_value(error) => Kind::Damaged,
         None if matches!(error, rusqlite::Error::ToSqlConversionFailure(_)) => Kind::Constraint,

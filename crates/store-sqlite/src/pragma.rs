@@ -44,6 +44,11 @@ fn common() -> Vec<Pragma> {
     ]
 }
 
+/// The journal that every store has, from before it has its name.
+pub(crate) fn wal() -> Pragma {
+    Pragma { name: "journal_mode", set: Some("WAL"), wanted: Value::Text("wal".to_owned()) }
+}
+
 /// For the writer. Its checkpoints are run by the thread beside it.
 pub(crate) fn writer(options: &Options) -> Vec<Pragma> {
     let level = match options.sync {
@@ -52,7 +57,7 @@ pub(crate) fn writer(options: &Options) -> Vec<Pragma> {
         crate::Sync::Off => "OFF",
     };
     let mut all = common();
-    all.push(Pragma { name: "journal_mode", set: Some("WAL"), wanted: Value::Text("wal".to_owned()) });
+    all.push(wal());
     all.push(number("synchronous", level, options.sync.number()));
     all.push(number("wal_autocheckpoint", "0", 0));
     all.push(number("cache_size", "-16384", -16384));

@@ -5,7 +5,7 @@
 
 use crate::{Root, columns, connect, failure, head, rows};
 use relaymesh_core::{
-    id::{NodeId, StepId, TaskId, WorkerId},
+    id::{NodeId, RequestId, StepId, TaskId, WorkerId},
     name::Name,
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
@@ -25,6 +25,9 @@ pub(crate) const NEXT_DUE: &str = "SELECT min(due_ms) FROM step_rows INDEXED BY 
      WHERE queue = ?1 AND due_ms > ?2";
 pub(crate) const LEASED: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_lease_owner_updated \
      WHERE lease_owner = ?1 AND step_key > ?2 ORDER BY step_key LIMIT ?3";
+
+/// Request ids are the keys that begin with 1; the primary key begins with the key, so this is one step down the tree.
+pub(crate) const NEWEST_REQUEST: &str = "SELECT max(key) FROM idempotency_rows WHERE key >= x'01' AND key < x'02'";
 
 /// A read-only connection to a store. Opened by path, or by the store itself.
 #[derive(Debug)]
@@ -79,6 +82,16 @@ impl Reader for SqliteReader {
 
     fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error> {
         rows::idempotency(&self.connection, namespace, key)
+    }
+
+    fn newest_request(&mut self) -> Result<Option<RequestId>, Error> {
+        let ask = || self.connection.query_row(NEWEST_REQUEST, [], |row| row.get::<_, Option<Vec<u8>>>(0));
+        let key = ask().map_err(|error| failure::sqlite("cannot read the newest request", &error))?;
+        match key.map(|bytes| IdempotencyKey::from_bytes(&bytes)) {
+            None => Ok(None),
+            Some(Some(IdempotencyKey::RequestId(id))) => Ok(Some(id)),
+            Some(_) => Err(failure::damaged("the newest request key is not a request id".to_owned())),
+        }
     }
 
     fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {

@@ -105,6 +105,8 @@ impl SqliteStore {
         options: &Options,
     ) -> Result<Self, Error> {
         modes::enforce(&root)?;
+        // SQLite syncs the folder when it has made the write-ahead log, and does not look at what that said.
+        modes::sync_folder(&root)?;
         let newest = mark(&head, check::newest_hash(&connection, &head)?);
         if sidecar.newest() != newest {
             let path = root.head();
@@ -280,6 +282,8 @@ fn make_database(root: &Root, head: &Head) -> Result<(), Error> {
         .map_err(failed)?;
     schema::migrate(&mut connection, schema::MIGRATIONS, now_ms())?;
     head::insert(&connection, head).map_err(failed)?;
+    // Under its own name it must be what readers want: killed before the first writer, it is a store all the same.
+    crate::pragma::apply(&connection, &[crate::pragma::wal()])?;
     connection.close().map_err(|(_, error)| failed(error))?;
     std::fs::rename(&path, root.database()).map_err(|error| failure::io("cannot name", &path, &error))?;
     modes::sync_folder(root)

@@ -14,7 +14,7 @@ use crate::{
     TaskPut,
 };
 use relaymesh_core::{
-    id::{NodeId, TaskId, WorkerId},
+    id::{NodeId, RequestId, TaskId, WorkerId},
     name::Name,
     row::{self, RowKey},
     task::{Task, TaskRows, spec::IdempotencyKey},
@@ -142,6 +142,14 @@ impl Reader for MemoryReader {
     fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error> {
         let state = self.disk.state();
         Ok(state.idempotency.get(&(namespace.clone(), key.clone())).cloned())
+    }
+
+    fn newest_request(&mut self) -> Result<Option<RequestId>, Error> {
+        let request = |(_, key): &(Name, IdempotencyKey)| match key {
+            IdempotencyKey::RequestId(id) => Some(*id),
+            IdempotencyKey::Request(_) | IdempotencyKey::Given(_) => None,
+        };
+        Ok(self.disk.state().idempotency.keys().filter_map(request).max())
     }
 
     fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {

@@ -2,6 +2,7 @@
 
 use crate::{Batch, IdempotencyRow, Queue, StepKey, StepPut, TaskPut};
 use relaymesh_core::{
+    hash::Hash,
     row::{RowSum, StateHash, encode_step, encode_task},
     task::{Status, Step, Task, TaskRows},
 };
@@ -9,7 +10,8 @@ use relaymesh_core::{
 /// What the store, or a batch on its way there, last got of a task's rows. A row is written when its revision has grown.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
-    status: Option<Status>,
+    /// What the idempotency row says that can change.
+    key: Option<(Status, Option<Hash>, Option<u64>)>,
     task: Mark,
     steps: Vec<Mark>,
 }
@@ -31,7 +33,7 @@ impl Saved {
             sum: encode_step(rows.task.id, index, step, &mut bytes),
         };
         let steps = rows.indexed().map(mark).collect();
-        Self { status: Some(rows.task.status), task, steps }
+        Self { key: Some(key_mark(&idempotency_row(&rows.task, false))), task, steps }
     }
 
     /// Puts every row that changed since into the batch, and keeps the batch's state hash up.
@@ -46,11 +48,12 @@ impl Saved {
                 batch.steps.push(step_put(task, index, step, mark, &mut batch.head.state));
             }
         }
-        let ended = |status: Status| status.is_terminal();
-        if self.status.is_none_or(|saved| saved != task.status && (ended(saved) || ended(task.status))) {
-            batch.idempotency.push(idempotency_row(task, self.status.is_none()));
+        let row = idempotency_row(task, self.key.is_none());
+        let key = Some(key_mark(&row));
+        if self.key != key {
+            self.key = key;
+            batch.idempotency.push(row);
         }
-        self.status = Some(task.status);
     }
 }
 
@@ -93,6 +96,10 @@ fn step_put(task: &Task, index: u16, step: &Step, mark: &mut Mark, state: &mut S
         bytes,
         sum,
     }
+}
+
+fn key_mark(row: &IdempotencyRow) -> (Status, Option<Hash>, Option<u64>) {
+    (row.status, row.result_hash, row.processed_ms)
 }
 
 /// The idempotency row is a function of the task's row.

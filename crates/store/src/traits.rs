@@ -2,7 +2,7 @@
 
 use crate::{Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
 use relaymesh_core::{
-    id::{NodeId, TaskId, WorkerId},
+    id::{NodeId, RequestId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
     task::{Status, Step, Task, TaskRows, spec::IdempotencyKey},
@@ -43,6 +43,10 @@ pub trait Reader: Send + 'static {
 
     /// What a submit with this key would repeat. Its `created` is false.
     fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error>;
+
+    /// The greatest request id that any key is, in any namespace. Request ids are ordered by time, so a submit with a
+    /// greater one repeats nothing and need not be looked up.
+    fn newest_request(&mut self) -> Result<Option<RequestId>, Error>;
 
     /// The bytes at `key`. Whoever asks checks them against the reference that led there.
     fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error>;

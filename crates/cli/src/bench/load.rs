@@ -105,10 +105,11 @@ impl Load {
         }
         while open > 0 {
             let (caller, answer) = self.ends.1.recv().map_err(|_| Error::new(Code::Internal, "the driver is gone"))?;
-            match answer? {
-                Answer::Ended { status: Status::Success, .. } => took(self.started[caller].elapsed()),
-                other => return Err(Error::new(Code::Internal, format!("a task ended as {other:?}"))),
+            let answer = answer?;
+            if !matches!(answer, Answer::Ended { status: Status::Success, .. }) {
+                return Err(Error::new(Code::Internal, format!("a task was answered with {answer:?}")));
             }
+            took(self.started[caller].elapsed());
             open -= 1;
             if left > 0 {
                 self.submit(caller)?;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   relaymesh run examples/hello.yaml --watch      every step, drawn in place
-  relaymesh run examples/hello.yaml --new        again, although an equal request was submitted before
+  relaymesh run examples/hello.yaml --new        again, although it was submitted before
   relaymesh run flow.yaml --json | jq .status    one JSON line per event: accepted, step …, ended
   relaymesh run - < flow.yaml                    from stdin
 
@@ -22,9 +22,11 @@ A flow:
   name: hello
   steps:
     - {id: greet, agent: echo, input: {text: hello}}
-    - {id: digest, agent: hash, depends_on: [greet]}      its input is {\"greet\": {\"text\": \"hello\"}}
+    - {id: digest, agent: hash, depends_on: [greet]}
 
-A step may also have: priority, retry {max_attempts, base_backoff_ms, max_backoff_ms}, timeout_ms,
+A step without an input gets the results of the steps that it depends on: {\"greet\": {\"text\": \"hello\"}}
+
+A step may also have: priority, timeout_ms, retry {max_attempts, base_backoff_ms, max_backoff_ms},
 compensate (the step that undoes it), approve {text, deadline_ms}.
 
 Ctrl-C stops gracefully; nothing is lost by it, nor by a kill: `relaymesh task wait ID` goes on.";

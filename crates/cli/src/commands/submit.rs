@@ -22,8 +22,9 @@ Examples:
 
 Agents: echo, fail, sleep, hash.
 
-An equal request is the same task, and the answer says so. `--new` runs it again; with `--key` or `--request-id` a
-repeated submit is the same task whatever happened in between, and another request under that key is refused.";
+An equal request is the same task, and the answer says so; `--new` runs it again.
+With `--key` or `--request-id` a repeated submit is the same task whatever happened in between,
+and another request under that key is refused.";
 
 /// Accept a task durably and print its id
 ///

@@ -33,15 +33,14 @@ pub(super) fn parse(text: &str) -> Result<Request, Error> {
 fn bad(error: &YamlError, text: &str) -> Error {
     let number = |wide: u64| usize::try_from(wide).unwrap_or(usize::MAX);
     let found = error.location().and_then(|at| place(text, number(at.line()), number(at.column())));
-    let said = match error {
-        YamlError::SerdeUnknownField { field, expected, .. } => unknown_field(field, expected),
-        YamlError::DuplicateMappingKey { key: Some(key), .. } => {
-            Error::new(Code::BadFlow, format!("the key `{key}` occurs twice in one mapping"))
-        }
-        YamlError::MergeKeyNotAllowed { .. } => {
-            Error::new(Code::BadFlow, "merge keys (`<<`) are not allowed in a flow")
-        }
-        other => Error::new(Code::BadFlow, without_place(&other.to_string())),
+    let said = if let YamlError::SerdeUnknownField { field, expected, .. } = error {
+        unknown_field(field, expected)
+    } else if let YamlError::DuplicateMappingKey { key: Some(key), .. } = error {
+        Error::new(Code::BadFlow, format!("the key `{key}` occurs twice in one mapping"))
+    } else if let YamlError::MergeKeyNotAllowed { .. } = error {
+        Error::new(Code::BadFlow, "merge keys (`<<`) are not allowed in a flow")
+    } else {
+        Error::new(Code::BadFlow, without_place(&error.to_string()))
     };
     said.at(found)
 }

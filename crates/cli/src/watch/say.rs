@@ -32,13 +32,14 @@ pub(crate) fn merged(id: TaskId) -> String {
 }
 
 pub(super) fn begun_json(how: Begin, rows: &TaskRows) -> Value {
+    // The rows may be newer than the answer, so only what was found says how it rests.
     let (task, status) = (rows.task.id, rows.task.status);
     match how {
         Begin::Accepted | Begin::Merged => {
-            json!({ "event": "accepted", "task": task, "merged": how == Begin::Merged, "status": status })
+            json!({ "event": "accepted", "task": task, "merged": how == Begin::Merged })
         }
         Begin::Found => json!({ "event": "found", "task": task, "status": status }),
-        Begin::Redriven => json!({ "event": "redriven", "task": task, "status": status }),
+        Begin::Redriven => json!({ "event": "redriven", "task": task }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A root of its own, the real binary, and what it said.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "these are tests, only outside of a #[test]")]
 
 use serde_json::Value;
 use std::{
@@ -14,39 +15,39 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A temporary folder with a root in it.
-pub struct Mesh {
-    pub folder: tempfile::TempDir,
+pub(crate) struct Mesh {
+    pub(crate) folder: tempfile::TempDir,
 }
 
 /// What a command said.
-pub struct Said {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Mesh {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("root")
     }
 
     /// The binary with a clean environment.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_relaymesh"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env_clear().env("RELAYMESH_ROOT", "root").env("USER", "tester");
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
         Said::of(self.command(arguments).output().unwrap())
     }
 
-    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Said {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Said {
         let mut command = self.command(arguments);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -54,26 +55,26 @@ impl Mesh {
     }
 
     /// Writes a file beside the root and gives its name.
-    pub fn file<'a>(&self, name: &'a str, text: &str) -> &'a str {
+    pub(crate) fn file<'a>(&self, name: &'a str, text: &str) -> &'a str {
         std::fs::write(self.folder.path().join(name), text).unwrap();
         name
     }
 
     /// Submits and gives the id.
-    pub fn submit(&self, arguments: &[&str]) -> String {
+    pub(crate) fn submit(&self, arguments: &[&str]) -> String {
         let said = self.run(&[&["submit"], arguments].concat());
         assert_eq!(said.code, 0, "{}", said.stderr);
         said.stdout.trim().to_owned()
     }
 
-    pub fn show(&self, id: &str) -> Value {
+    pub(crate) fn show(&self, id: &str) -> Value {
         let said = self.run(&["task", "show", id, "--history", "--json"]);
         assert_eq!(said.code, 0, "{}", said.stderr);
         said.json()
     }
 
     /// Starts a command and does not wait for it.
-    pub fn start(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -82,7 +83,7 @@ impl Mesh {
     }
 
     /// Waits until the condition holds.
-    pub fn until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
+    pub(crate) fn until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         let end = Instant::now() + PATIENCE;
         while !holds(self) {
             assert!(Instant::now() < end, "waited in vain until {what}");
@@ -98,45 +99,45 @@ impl Said {
     }
 
     /// stdout as one JSON value.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {}\n{}", self.stdout, self.stderr))
     }
 
     /// stdout as JSON lines.
-    pub fn lines(&self) -> Vec<Value> {
+    pub(crate) fn lines(&self) -> Vec<Value> {
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The error that stderr ends with, as JSON.
-    pub fn error(&self) -> Value {
+    pub(crate) fn error(&self) -> Value {
         let last = self.stderr.lines().last().unwrap_or_default();
         serde_json::from_str::<Value>(last).unwrap_or_else(|e| panic!("{e}: {}", self.stderr))["error"].take()
     }
 
     /// Exit code, stdout and stderr with ids, times and paths made equal.
-    pub fn seen(&self) -> String {
+    pub(crate) fn seen(&self) -> String {
         let (out, err) = (normalised(&self.stdout), normalised(&self.stderr));
         format!("exit {}\n--- stdout\n{out}--- stderr\n{err}", self.code)
     }
 }
 
 /// A command under way. Killed when the test ends.
-pub struct Running {
-    pub child: Child,
-    pub stdout: BufReader<ChildStdout>,
-    pub stderr: BufReader<ChildStderr>,
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) stdout: BufReader<ChildStdout>,
+    pub(crate) stderr: BufReader<ChildStderr>,
 }
 
 impl Running {
     /// The next JSON line of stdout.
-    pub fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"))
     }
 
     /// Reads lines until one fits.
-    pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line = self.next();
             if fits(&line) {
@@ -146,19 +147,19 @@ impl Running {
     }
 
     /// kill -9.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// A signal by name.
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
     /// Waits for the end and gives the exit code.
-    pub fn end(&mut self) -> i32 {
+    pub(crate) fn end(&mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap_or(-1)
     }
 }
@@ -171,10 +172,12 @@ impl Drop for Running {
 }
 
 /// Ids become `tsk_…`, times, spans and hashes become words.
-pub fn normalised(text: &str) -> String {
+pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        let mut rest = line;
+        // How long something took is the end of its line.
+        let took = line.rfind(") in ").map_or(line.len(), |at| at + ") in ".len());
+        let mut rest = &line[..took];
         while let Some(c) = rest.chars().next() {
             let (word, after) = split_word(rest);
             if word.is_empty() {
@@ -185,7 +188,7 @@ pub fn normalised(text: &str) -> String {
                 rest = after;
             }
         }
-        out.push('\n');
+        out.push_str(if took < line.len() { "SPAN\n" } else { "\n" });
     }
     out
 }
@@ -216,6 +219,6 @@ fn normal_word(word: &str) -> String {
 }
 
 /// The examples of the repository.
-pub fn example(name: &str) -> String {
+pub(crate) fn example(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).display().to_string()
 }

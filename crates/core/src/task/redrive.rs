@@ -59,7 +59,8 @@ fn to_do_again(rows: &TaskRows) -> Vec<bool> {
     let undone = |index: u16| {
         rows.steps.iter().any(|step| step.spec.compensates == Some(index) && step.status == Status::Success)
     };
-    let starts_over = |(index, step): (u16, &Step)| step.status != Status::Success || step.is_compensation() || undone(index);
+    let starts_over =
+        |(index, step): (u16, &Step)| step.status != Status::Success || step.is_compensation() || undone(index);
     let mut again: Vec<bool> = rows.indexed().map(starts_over).collect();
     loop {
         let after_one = |step: &Step| step.spec.depends_on.iter().any(|of| again[usize::from(*of)]);

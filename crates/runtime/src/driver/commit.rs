@@ -41,13 +41,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         for key in keys {
             self.keys.remove(&key);
         }
+        // Watchers first: whoever is answered has been told of everything that led there.
+        self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
         for (reply, answer) in replies {
             reply(answer);
         }
         for task in ended {
             self.tell_waiters(task);
         }
-        self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
         for (step, epoch) in stops {
             self.world.stop(step, epoch);
         }

@@ -9,7 +9,7 @@ use super::{
 use crate::world::{Finished, World};
 use relaymesh_core::{
     hlc::HlcClock,
-    id::{NodeId, TaskId, WorkerId},
+    id::{NodeId, RequestId, TaskId, WorkerId},
     lanes::{DEFAULT_MAX_CONSECUTIVE_HIGH, Lanes},
     name::Name,
     task::{Effect, spec::IdempotencyKey},
@@ -67,6 +67,8 @@ pub struct Engine<R, W> {
     pub(super) open: Open,
     pub(super) in_flight: Option<InFlight>,
     pub(super) batches: u64,
+    /// The greatest request id that was ever a key here.
+    pub(super) newest_request: Option<RequestId>,
     /// Keys of submits that no reader sees yet.
     pub(super) keys: HashMap<(Name, IdempotencyKey), TaskId>,
     pub(super) waiters: HashMap<TaskId, Vec<Reply>>,
@@ -93,6 +95,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
     pub fn new(mut reader: R, world: W, config: Config) -> Result<Self, Error> {
         let head = reader.head()?;
+        let newest_request = reader.newest_request()?;
         let node = head.chain.origin;
         let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
         let mut engine = Self {
@@ -109,6 +112,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             cache: Cache::default(),
             in_flight: None,
             batches: 0,
+            newest_request,
             keys: HashMap::new(),
             waiters: HashMap::new(),
             watchers: Vec::new(),

@@ -114,6 +114,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         namespace: &relaymesh_core::name::Name,
         key: &IdempotencyKey,
     ) -> Result<Option<(TaskId, relaymesh_core::hash::Hash)>, Error> {
+        if let IdempotencyKey::RequestId(id) = key
+            && self.newest_request < Some(*id)
+        {
+            self.newest_request = Some(*id);
+            return Ok(None);
+        }
         if let Some(task) = self.keys.get(&(namespace.clone(), key.clone())) {
             let rows = self.cache.get(*task).and_then(|entry| entry.rows.as_ref());
             return Ok(rows.map(|rows| (*task, rows.task.fingerprint)));

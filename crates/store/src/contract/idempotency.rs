@@ -92,3 +92,20 @@ pub fn keys_of_all_kinds_come_back<B: Backend>() {
         assert_eq!((found.task, found.key), (task, key));
     }
 }
+
+/// The newest request is the greatest request id of any namespace; keys of other kinds are none.
+pub fn the_newest_request_is_the_greatest_of_all_namespaces<B: Backend>() {
+    let mut world = World::<B>::new();
+    assert_eq!(world.reader().newest_request().unwrap(), None);
+    world.author.submit(&Graph::single().key(given("zzz")));
+    world.author.submit(&Graph::single().key(IdempotencyKey::Request(Hash([0xff; 32]))));
+    world.commit();
+    assert_eq!(world.reader().newest_request().unwrap(), None);
+    let request = |ms| RequestId::new(ms, 7);
+    for (ms, namespace) in [(5, "a"), (9, "b"), (7, "a")] {
+        world.author.submit(&Graph::single().namespace(namespace).key(IdempotencyKey::RequestId(request(ms))));
+    }
+    world.commit();
+    world.restart();
+    assert_eq!(world.reader().newest_request().unwrap(), Some(request(9)));
+}

@@ -95,6 +95,7 @@ macro_rules! contract_suite {
             a_lease_is_gone_with_its_attempt,
         );
         $crate::contract_area!($backend, idempotency:
+            the_newest_request_is_the_greatest_of_all_namespaces,
             a_key_leads_to_its_task,
             an_unknown_key_is_none,
             one_key_in_two_namespaces_is_two_tasks,

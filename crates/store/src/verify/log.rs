@@ -77,11 +77,12 @@ impl Walk {
             return Err(Problem::HeadPosition { expected: head.pos, found });
         }
         let start = Chain::new(head.chain.origin, head.chain.origin_epoch);
-        let chain = checked.chain.as_ref().unwrap_or(&start);
-        // A node that has just begun a new epoch has no op in it yet.
+        let chain = checked.chain.clone().unwrap_or_else(|| start.clone());
+        // A node that has just begun a new epoch has no op in it yet; its clock goes on from the old one.
+        let start = Chain { hlc: head.chain.hlc, ..start };
         let begun = head.chain == start && start.origin == chain.origin && start.origin_epoch > chain.origin_epoch;
-        if *chain != head.chain && !begun {
-            let (expected, found) = (Box::new(head.chain), Box::new(chain.clone()));
+        if chain != head.chain && !begun {
+            let (expected, found) = (Box::new(head.chain), Box::new(chain));
             return Err(Problem::HeadChain { pos: head.pos, expected, found });
         }
         Ok(checked)

@@ -1,0 +1,103 @@
+//! THE KILL TEST: the process is killed at every single call that writes, and nothing that it said was a lie.
+//!
+//! For each flow a trial run under `strace` records every call that changes a file: the root's files, and stdout, where the
+//! acknowledgements go. Then, for each recorded call, the flow runs on a fresh copy of the start state and gets SIGKILL on
+//! the way into exactly that call. After that, plain runs of the binary must find what `harness/check.rs` says.
+//!
+//! What this cannot see is a power cut: what a killed process wrote stays in the page cache. That each acknowledgement
+//! waits for a sync is a matter of `synchronous=FULL`, which `store-sqlite` sets, reads back and tests.
+//!
+//! The number of calls varies a little between runs, because a thread syncs the sidecar in its own time. A number beyond
+//! the end of a run lets it finish; then it must have ended well, and passes the same checks.
+
+#[allow(dead_code, reason = "the torture tests use the rest")]
+mod harness;
+
+use harness::{
+    case::Case,
+    check::{self, Depth},
+    flow::Flow,
+    strace::{self, Blow, Point},
+    trial,
+};
+use std::{collections::BTreeMap, path::Path, time::Instant};
+
+/// One in so many checks folds the whole log again.
+const REBUILD_EVERY: usize = 8;
+/// How many failures are told in full.
+const TOLD_MAX: usize = 5;
+
+#[test]
+fn a_kill_at_any_write_of_a_submit_loses_nothing() {
+    kill_everywhere(Flow::Submit, 100);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_claim_and_its_completion_loses_nothing() {
+    kill_everywhere(Flow::Complete, 60);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_retry_to_the_dead_letter_loses_nothing() {
+    kill_everywhere(Flow::DeadLetter, 60);
+}
+
+/// `points_min` guards against a trial that recorded next to nothing: then the test would pass without testing.
+fn kill_everywhere(flow: Flow, points_min: usize) {
+    if !strace::is_there("the kill test") {
+        return;
+    }
+    let begun = Instant::now();
+    let start = flow.start();
+    let points = recorded(&start, flow);
+    assert!(points.len() >= points_min, "the trial of {flow:?} has only {} points", points.len());
+    let mut reached: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let depth = if index % REBUILD_EVERY == 0 { Depth::Rebuild } else { Depth::Verify };
+        let killed = reached.entry((point.path.clone(), point.call.clone())).or_default();
+        match kill_at(&start, flow, point, depth) {
+            Ok(was_killed) => *killed += usize::from(was_killed),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let kills: usize = reached.values().sum();
+    println!(
+        "{flow:?}: {} points, {kills} killed, {} failed, {:.1} s",
+        points.len(),
+        failures.len(),
+        begun.elapsed().as_secs_f64()
+    );
+    failures.truncate(TOLD_MAX);
+    assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
+    let missed: Vec<_> = reached.iter().filter(|(_, kills)| **kills == 0).collect();
+    assert!(missed.is_empty(), "recorded, and never reached again: {missed:?}");
+    assert!(kills * 20 >= points.len() * 19, "only {kills} of {} points were reached", points.len());
+}
+
+/// The points of a run that nobody disturbs. That run, too, must pass.
+fn recorded(start: &Case, flow: Flow) -> Vec<Point> {
+    let case = start.copy();
+    let record = start.path().join("record");
+    let ran = strace::trial(&case, &flow.command(&case), &record);
+    ran.expect(flow.exit()).unwrap_or_else(|why| panic!("{why}"));
+    let points = trial::points(&case, &record);
+    check::restart(&case, flow, Depth::Rebuild).unwrap_or_else(|why| panic!("without a kill: {why}"));
+    points
+}
+
+/// Kills a run at the point, and checks what it left. Says whether it was killed.
+fn kill_at(start: &Case, flow: Flow, point: &Point, depth: Depth) -> Result<bool, String> {
+    let case = start.copy();
+    let ran = strace::strike(&case, &flow.command(&case), point, Blow::Kill, Path::new("/dev/null"));
+    let was_killed = ran.is_killed();
+    let ended_well = if was_killed { Ok(()) } else { ran.expect(flow.exit()).map(drop) };
+    match ended_well.and_then(|()| check::restart(&case, flow, depth)) {
+        Ok(()) => Ok(was_killed),
+        Err(why) => Err(format!(
+            "{flow:?} killed at {point}: {why}\n  evidence: {}\n  run: {}",
+            case.keep().display(),
+            ran.command
+        )),
+    }
+}
