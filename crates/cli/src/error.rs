@@ -90,7 +90,7 @@ codes! {
     RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
     Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` lists the damage"];
     Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
-    Unusable       "store_unusable"  Damaged       [];
+    Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
     DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
     Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
     Busy           "busy"            InUse         ["try again in a moment"];

@@ -13,6 +13,7 @@ use relaymesh_core::{
     task::{Status, Step, TaskRows},
 };
 use relaymesh_store::{Batch, ContentKey, Reader};
+use std::sync::Arc;
 
 /// How long to wait before a full disk is tried again.
 const FULL_RETRY_MS: u64 = 1_000;
@@ -58,12 +59,25 @@ impl<R: Reader, W: World> Engine<R, W> {
         for hold in leases {
             self.attempts.renew(hold.step, now.mono_ms);
         }
-        for hold in starts {
-            self.start(hold, &batch);
-        }
+        self.to_start.extend(starts.into_iter().map(|hold| (hold, Arc::clone(&batch))));
         for task in touched {
             self.cache.settle(task, number);
         }
+    }
+
+    /// Begins at most `max` attempts whose claims are durable; `true` when more of them wait. In between, whatever was
+    /// decided can be given to the writer, which would otherwise stand idle while a large batch is worked off.
+    pub fn start_some(&mut self, max: usize) -> bool {
+        for _ in 0..max {
+            let Some((hold, batch)) = self.to_start.pop_front() else { return false };
+            self.start(hold, &batch);
+        }
+        !self.to_start.is_empty()
+    }
+
+    /// Whether attempts wait to be begun.
+    pub fn has_starts(&self) -> bool {
+        !self.to_start.is_empty()
     }
 
     /// Begins an attempt whose claim is durable.

@@ -6,7 +6,7 @@ use super::{
     cache::Cache,
     command::{Caller, Event, Reply},
 };
-use crate::world::{Finished, World};
+use crate::world::{Finished, Hold, World};
 use relaymesh_core::{
     hlc::HlcClock,
     id::{NodeId, RequestId, TaskId, WorkerId},
@@ -44,15 +44,15 @@ impl Default for Config {
             slots: 512,
             lease_timeout_ms: 15_000,
             reclaim_scan_interval_ms: 5_000,
-            batch_ops_max: 4_096,
+            batch_ops_max: 1_024,
             max_consecutive_high: DEFAULT_MAX_CONSECUTIVE_HIGH,
         }
     }
 }
 
 /// Decides commands, one batch ahead of the store. Call order: any number of `handle_*`, then `poll_batch`; what it
-/// gives out goes to the store, and the store's word comes back by `handle_committed`. `wake_at` says when to call
-/// `handle_tick` if nothing else comes in.
+/// gives out goes to the store, and the store's word comes back by `handle_committed`; `start_some` then begins the work
+/// that became durable. `wake_at` says when to call `handle_tick` if nothing else comes in.
 pub struct Engine<R, W> {
     pub(super) config: Config,
     pub(super) reader: R,
@@ -80,6 +80,8 @@ pub struct Engine<R, W> {
     /// When the store should be asked again what fell due.
     pub(super) due_ms: Option<u64>,
     pub(super) attempts: Attempts,
+    /// Attempts whose claims are durable, with the batch that may hold their input.
+    pub(super) to_start: VecDeque<(Hold, Arc<Batch>)>,
     /// Outcomes whose batch was rolled back, to be told again.
     pub(super) untold: VecDeque<Finished>,
     pub(super) retry_at_ms: Option<u64>,
@@ -120,6 +122,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             backlog: true,
             due_ms: Some(0),
             attempts: Attempts::default(),
+            to_start: VecDeque::new(),
             untold: VecDeque::new(),
             retry_at_ms: None,
             effects: Vec::new(),
@@ -167,7 +170,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Whether nothing is on its way and nobody waits for a commit.
     pub fn is_settled(&self) -> bool {
-        self.in_flight.is_none() && self.open.is_idle()
+        self.in_flight.is_none() && self.open.is_idle() && self.to_start.is_empty()
     }
 
     /// The next batch for the store, if the last one is settled and there is anything to do. A batch may be empty:

@@ -7,6 +7,7 @@ use super::{
 use crate::world::{Finished, World};
 use relaymesh_store::{Batch, Reader, Store};
 use std::{
+    collections::VecDeque,
     io,
     sync::{
         Arc,
@@ -16,6 +17,9 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
+
+/// Attempts and requests that are decided before the writer is looked after again.
+const DECISIONS_AT_ONCE: usize = 32;
 
 /// Commands that may wait before more are turned away.
 const WAITING_MAX: usize = 16_384;
@@ -59,7 +63,9 @@ impl<S: Store> Driver<S> {
         let writer = spawn("writer", move || write(store, &to_commit, &committed))?;
         let waiting = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&waiting);
-        let kernel = spawn("kernel", move || decide(engine, &received, &batches, &counted))?;
+        let kernel =
+            Kernel { engine, inputs: received, batches, waiting: counted, requests: VecDeque::new(), stopping: false };
+        let kernel = spawn("kernel", move || kernel.run())?;
         Ok(Self { handle: Handle { inputs, waiting }, kernel, writer })
     }
 
@@ -110,44 +116,86 @@ impl Handle {
     }
 }
 
-fn decide<R: Reader, W: World>(
-    mut engine: Engine<R, W>,
-    inputs: &Receiver<Input>,
-    batches: &Sender<Arc<Batch>>,
-    waiting: &AtomicUsize,
-) -> Option<String> {
-    let mut stopping = false;
-    loop {
-        hand_over(&mut engine, batches);
-        if let Some(why) = engine.poisoned() {
-            return Some(why.to_owned());
-        }
-        if stopping && engine.is_settled() {
-            return None;
-        }
-        let mut next = receive(&mut engine, inputs);
-        while let Some(input) = next {
-            match input {
-                Input::Request(request) => {
-                    waiting.fetch_sub(1, Ordering::Relaxed);
-                    if stopping {
-                        (request.reply)(Err(Error::Stopped));
-                    } else {
-                        engine.handle_request(request);
-                    }
-                }
-                Input::Finished(finished) => engine.handle_finished(finished),
-                Input::Watch(watcher) => engine.watch(watcher),
-                Input::Committed(result) => engine.handle_committed(result),
-                Input::Stop => {
-                    stopping = true;
-                    engine.handle_close();
-                }
+/// The kernel thread: takes in what has come, decides as much as the batch has room for, and looks after the writer in
+/// between, so that neither stands idle while the other has a large batch to work off.
+struct Kernel<R: Reader, W: World> {
+    engine: Engine<R, W>,
+    inputs: Receiver<Input>,
+    batches: Sender<Arc<Batch>>,
+    waiting: Arc<AtomicUsize>,
+    /// Requests that found no room in the batch.
+    requests: VecDeque<Request>,
+    stopping: bool,
+}
+
+impl<R: Reader, W: World> Kernel<R, W> {
+    /// Runs until it is told to stop, or the store is poisoned: then that is why.
+    fn run(mut self) -> Option<String> {
+        loop {
+            self.decide();
+            hand_over(&mut self.engine, &self.batches);
+            if let Some(why) = self.engine.poisoned() {
+                return Some(why.to_owned());
             }
-            next = if engine.has_room() { inputs.try_recv().ok() } else { None };
+            if self.stopping && self.engine.is_settled() && self.requests.is_empty() {
+                return None;
+            }
+            let mut next = if self.has_work() { self.inputs.try_recv().ok() } else { self.receive() };
+            while let Some(input) = next {
+                self.take_in(input);
+                next = self.inputs.try_recv().ok();
+            }
+            if !self.stopping {
+                self.engine.handle_tick();
+            }
         }
-        if !stopping {
-            engine.handle_tick();
+    }
+
+    fn take_in(&mut self, input: Input) {
+        match input {
+            Input::Request(request) => self.requests.push_back(request),
+            Input::Finished(finished) => self.engine.handle_finished(finished),
+            Input::Watch(watcher) => self.engine.watch(watcher),
+            Input::Committed(result) => self.engine.handle_committed(result),
+            Input::Stop => {
+                self.stopping = true;
+                self.engine.handle_close();
+            }
+        }
+    }
+
+    /// Decides a little: attempts that may begin first, because somebody waits for their end already.
+    fn decide(&mut self) {
+        if self.engine.has_room() {
+            self.engine.start_some(DECISIONS_AT_ONCE);
+        }
+        for _ in 0..DECISIONS_AT_ONCE {
+            if !self.engine.has_room() {
+                return;
+            }
+            let Some(request) = self.requests.pop_front() else { return };
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            if self.stopping {
+                (request.reply)(Err(Error::Stopped));
+            } else {
+                self.engine.handle_request(request);
+            }
+        }
+    }
+
+    /// Whether something can be decided now, without anything coming in.
+    fn has_work(&self) -> bool {
+        self.engine.has_room() && (self.engine.has_starts() || !self.requests.is_empty())
+    }
+
+    /// Waits for the next input, or until something falls due.
+    fn receive(&mut self) -> Option<Input> {
+        let Some(wake_at) = self.engine.wake_at() else { return self.inputs.recv().ok() };
+        let left = wake_at.saturating_sub(self.engine.world_mut().now().mono_ms);
+        match self.inputs.recv_timeout(Duration::from_millis(left)) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Input::Stop),
         }
     }
 }
@@ -163,17 +211,6 @@ fn hand_over<R: Reader, W: World>(engine: &mut Engine<R, W>, batches: &Sender<Ar
         } else {
             return;
         }
-    }
-}
-
-/// Waits for the next input, or until something falls due.
-fn receive<R: Reader, W: World>(engine: &mut Engine<R, W>, inputs: &Receiver<Input>) -> Option<Input> {
-    let Some(wake_at) = engine.wake_at() else { return inputs.recv().ok() };
-    let left = wake_at.saturating_sub(engine.world_mut().now().mono_ms);
-    match inputs.recv_timeout(Duration::from_millis(left)) {
-        Ok(input) => Some(input),
-        Err(RecvTimeoutError::Timeout) => None,
-        Err(RecvTimeoutError::Disconnected) => Some(Input::Stop),
     }
 }
 

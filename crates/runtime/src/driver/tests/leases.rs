@@ -16,10 +16,9 @@ const LEASE_MS: u64 = 10_000;
 
 fn claim(rig: &mut Rig, task: TaskId, who: u128) -> Result<Hold, Error> {
     let step = StepId { task, index: 0 };
-    match rig.call(Command::Claim { step, worker: worker(who), lease_ms: LEASE_MS })? {
-        Answer::Claimed(hold) => Ok(hold),
-        other => panic!("not claimed: {other:?}"),
-    }
+    let answer = rig.call(Command::Claim { step, worker: worker(who), lease_ms: LEASE_MS })?;
+    let Answer::Claimed(hold) = answer else { panic!("not claimed: {answer:?}") };
+    Ok(hold)
 }
 
 fn finish(rig: &mut Rig, hold: Hold) -> Result<Answer, Error> {

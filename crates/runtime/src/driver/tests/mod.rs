@@ -156,6 +156,7 @@ impl Rig {
         let Some(batch) = self.engine.poll_batch() else { return false };
         let result = if batch.is_empty() { Ok(()) } else { self.store.as_mut().unwrap().commit(&batch) };
         self.engine.handle_committed(result);
+        while self.engine.start_some(usize::MAX) {}
         true
     }
 

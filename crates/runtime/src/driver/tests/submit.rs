@@ -57,6 +57,7 @@ fn submit_and_claim_go_in_one_batch() {
     let answered = rig.send(command);
     assert_eq!(rig.engine.poll_batch().unwrap().ops.len(), 2, "ScheduleJob and ClaimWork");
     rig.engine.handle_committed(Ok(()));
+    assert!(!rig.engine.start_some(1));
     assert_eq!(rig.engine.poll_batch().unwrap().ops.len(), 1, "CompleteJob");
     rig.engine.handle_committed(Ok(()));
     assert!(matches!(answered.try_recv(), Ok(Ok(Answer::Ended { status: Status::Success, .. }))));
