@@ -6,6 +6,9 @@
 pub(crate) mod case;
 pub(crate) mod check;
 pub(crate) mod flow;
+pub(crate) mod known;
 pub(crate) mod process;
+pub(crate) mod seed;
 pub(crate) mod strace;
+pub(crate) mod table;
 pub(crate) mod trial;

@@ -16,9 +16,38 @@ use std::{
 
 /// Every call that changes what another process can see on the disk. `?`: where the machine has it.
 pub(crate) const WRITES: &[&str] = &[
-    "write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range", "msync", "syncfs", "rename",
-    "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "ftruncate", "truncate", "fallocate", "mkdir", "mkdirat",
-    "chmod", "fchmod", "fchmodat", "open", "openat", "creat", "link", "linkat", "symlink", "symlinkat", "copy_file_range",
+    "write",
+    "pwrite64",
+    "writev",
+    "pwritev",
+    "pwritev2",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "msync",
+    "syncfs",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "ftruncate",
+    "truncate",
+    "fallocate",
+    "mkdir",
+    "mkdirat",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "open",
+    "openat",
+    "creat",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "copy_file_range",
 ];
 
 /// What is done to the run at one call.
@@ -65,14 +94,14 @@ pub(crate) fn trial(case: &Case, arguments: &[String], record: &Path) -> Ran {
     traced(case, command, arguments)
 }
 
-/// Runs the command and strikes at the point.
-pub(crate) fn strike(case: &Case, arguments: &[String], point: &Point, blow: Blow) -> Ran {
+/// Runs the command and strikes at the point. `record` gets all calls of this kind on this file.
+pub(crate) fn strike(case: &Case, arguments: &[String], point: &Point, blow: Blow, record: &Path) -> Ran {
     let what = match blow {
         Blow::Kill => "signal=SIGKILL".to_owned(),
         Blow::Error(error) => format!("error={error}"),
     };
     let Point { path, call, number } = point;
-    let mut command = strace(Path::new("/dev/null"));
+    let mut command = strace(record);
     command.arg("-P").arg(case.path().join(path)).arg("-e").arg(format!("trace={call}"));
     command.arg("-e").arg(format!("inject={call}:{what}:when={number}"));
     traced(case, command, arguments)
@@ -86,5 +115,5 @@ fn strace(record: &Path) -> Command {
 
 fn traced(case: &Case, mut command: Command, arguments: &[String]) -> Ran {
     let stdout = File::create(case.stdout()).unwrap_or_else(|error| panic!("no file for stdout: {error}"));
-    run(quiet(command.arg(binary()).args(arguments)), Some(stdout))
+    run(quiet(command.arg(binary()).args(case.arguments(arguments))), Some(stdout))
 }

@@ -10,30 +10,62 @@ struct Group {
     threads: BTreeMap<u32, Vec<bool>>,
 }
 
-/// Every point in the record, in groups by file and call. Where several threads make the same call on the same file, the
-/// first of them to get to a number is struck there.
-pub(crate) fn points(case: &Case, record: &Path) -> Vec<Point> {
+/// Every point in the record, in groups by file and call, and how many calls have none of their own: where several
+/// threads make the same call on the same file, only the first of them to get to a number is struck there.
+pub(crate) fn points(case: &Case, record: &Path) -> (Vec<Point>, usize) {
     let text = std::fs::read_to_string(record).unwrap_or_else(|error| panic!("no record: {error}"));
     let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
     for (thread, call, arguments) in text.lines().filter_map(entered) {
-        let Some(path) = path(arguments).and_then(|path| Path::new(path).strip_prefix(case.path()).ok()) else { continue };
+        let Some(path) = path(arguments).and_then(|path| Path::new(path).strip_prefix(case.path()).ok()) else {
+            continue;
+        };
         let key = (path.display().to_string(), call.to_owned());
         let writes = !call.starts_with("open") || arguments.contains("O_CREAT") || arguments.contains("O_TRUNC");
         groups.entry(key).or_default().threads.entry(thread).or_default().push(writes);
     }
+    let writes = |group: &Group| group.threads.values().flatten().filter(|writes| **writes).count();
+    let calls: usize = groups.values().map(writes).sum();
     let numbered = |((path, call), group): ((String, String), Group)| {
         let longest = group.threads.values().map(Vec::len).max().unwrap_or(0);
         let writes = move |number: &usize| group.threads.values().any(|calls| calls.get(number - 1) == Some(&true));
         (1..=longest).filter(writes).map(move |number| Point { path: path.clone(), call: call.clone(), number })
     };
-    groups.into_iter().flat_map(numbered).collect()
+    let points: Vec<Point> = groups.into_iter().flat_map(numbered).collect();
+    let shared = calls - points.len();
+    (points, shared)
+}
+
+/// How many commits the record shows, in which each was synced before it was remembered, and was remembered before the
+/// first word on stdout. `Err` says what came too early. This is what a kill cannot show: a power cut would.
+pub(crate) fn synced_commits(case: &Case, record: &Path) -> Result<usize, String> {
+    let text = std::fs::read_to_string(record).unwrap_or_else(|error| panic!("no record: {error}"));
+    let (log, head, stdout) = (case.file("relaymesh.db-wal"), case.file("head"), case.stdout());
+    let mut unsynced: BTreeMap<u32, bool> = BTreeMap::new();
+    let mut commits = 0;
+    for (thread, call, arguments) in text.lines().filter_map(entered) {
+        let path = path(arguments).map(Path::new);
+        let (is_write, is_sync) = (call.contains("write"), call.contains("sync"));
+        if path == Some(&log) && (is_write || is_sync) {
+            unsynced.insert(thread, is_write);
+        } else if path == Some(&head) && is_write {
+            match unsynced.get(&thread) {
+                Some(false) => commits += 1,
+                Some(true) => return Err(format!("commit {} was remembered before it was synced", commits + 1)),
+                None => {}
+            }
+        } else if path == Some(&stdout) && commits == 0 {
+            return Err("something was said before the first commit was durable".to_owned());
+        }
+    }
+    Ok(commits)
 }
 
 /// Thread, call and arguments of a line that begins a call. The second half of a call in two halves is no new call.
 fn entered(line: &str) -> Option<(u32, &str, &str)> {
     let (thread, rest) = line.split_once(' ')?;
     let (call, arguments) = rest.trim_start().split_once('(')?;
-    let is_name = !call.is_empty() && call.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let is_name =
+        !call.is_empty() && call.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     is_name.then_some((thread.parse().ok()?, call, arguments))
 }
 
@@ -63,7 +95,10 @@ fn a_record_is_read() {
          8 +++ exited with 0 +++\n"
     );
     std::fs::write(&record, text).expect("a record");
-    let found: Vec<String> = points(&case, &record).iter().map(ToString::to_string).collect();
-    let wanted = ["rename root/a #1", "fdatasync root/db #1", "openat root/db #1", "pwrite64 root/db #1", "pwrite64 root/db #2"];
+    let (points, shared) = points(&case, &record);
+    let found: Vec<String> = points.iter().map(ToString::to_string).collect();
+    let wanted =
+        ["rename root/a #1", "fdatasync root/db #1", "openat root/db #1", "pwrite64 root/db #1", "pwrite64 root/db #2"];
     assert_eq!(found, wanted);
+    assert_eq!(shared, 1, "the one write of thread 8 has the number of the first of thread 7");
 }
