@@ -17,6 +17,7 @@ mod strict;
 
 pub use strict::parse;
 
+use serde::Serialize;
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 
@@ -81,12 +82,27 @@ pub fn sha256(value: &Value) -> Result<[u8; 32], Error> {
     Ok(Sha256::digest(to_vec(value)?).into())
 }
 
+/// SHA-256 of the canonical bytes of something that is not a [`Value`]. Its own numbers must be safe, see [`check_integer`],
+/// and the values in it must have passed [`check`]: this does not look again.
+pub(crate) fn sha256_of<T: Serialize>(checked: &T) -> Result<[u8; 32], Error> {
+    Ok(Sha256::digest(encode(checked)?).into())
+}
+
+/// Whether a number of ours would survive: `at` says where it stands.
+pub(crate) fn check_integer(number: u64, at: &str) -> Result<(), Error> {
+    if number <= MAX_SAFE_INTEGER {
+        return Ok(());
+    }
+    Err(Error::Integer { found: number.to_string(), at: at.to_owned() })
+}
+
 /// The encoder alone, without the check.
-fn encode(value: &Value) -> Result<Vec<u8>, Error> {
+fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Error> {
     serde_json_canonicalizer::to_vec(value).map_err(|error| Error::Encode { message: error.to_string() })
 }
 
-fn check(value: &Value) -> Result<(), Error> {
+/// Whether a value has a canonical form that nothing else has.
+pub(crate) fn check(value: &Value) -> Result<(), Error> {
     check_at(value, &mut Vec::new())
 }
 

@@ -105,6 +105,14 @@ pub enum Error {
     /// The graph cannot be run.
     #[error(transparent)]
     Graph(#[from] graph::Error),
+    /// An input has no canonical form.
+    #[error("step `{step}`: the input cannot be written down: {error}")]
+    Input {
+        /// The step.
+        step: Name,
+        /// Why not.
+        error: canonical::Error,
+    },
     /// A value has no canonical form.
     #[error("the request cannot be written down: {0}")]
     Canonical(#[from] canonical::Error),
@@ -191,8 +199,21 @@ impl Request {
 
     /// SHA-256 of the canonical request.
     fn fingerprint(&self, namespace: &Name) -> Result<Hash, Error> {
-        let value = serde_json::json!({ "namespace": namespace, "request": self });
-        Ok(Hash(canonical::sha256(&value)?))
+        #[derive(Serialize)]
+        struct Canonical<'a> {
+            namespace: &'a Name,
+            request: &'a Request,
+        }
+        for step in &self.steps {
+            let in_step = |error| Error::Input { step: step.id.clone(), error };
+            step.input.as_ref().map_or(Ok(()), canonical::check).map_err(in_step)?;
+            canonical::check_integer(step.retry.base_backoff_ms, "`base_backoff_ms`")?;
+            canonical::check_integer(step.retry.max_backoff_ms, "`max_backoff_ms`")?;
+            canonical::check_integer(step.timeout_ms.unwrap_or(0), "`timeout_ms`")?;
+            let deadline_ms = step.approve.as_ref().and_then(|ask| ask.deadline_ms);
+            canonical::check_integer(deadline_ms.unwrap_or(0), "`deadline_ms`")?;
+        }
+        Ok(Hash(canonical::sha256_of(&Canonical { namespace, request: self })?))
     }
 }
 

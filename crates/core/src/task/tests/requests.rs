@@ -168,5 +168,11 @@ fn inputs_and_graphs_that_are_too_long_are_refused() {
 fn numbers_that_others_would_round_are_refused() {
     let input = json!(9_007_199_254_740_993u64);
     let error = prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", "input": input}]})).unwrap_err();
-    assert!(matches!(error, Error::Canonical(_)), "{error}");
+    assert!(matches!(error, Error::Input { .. }), "{error}");
+    for field in ["timeout_ms", "retry"] {
+        let number = 9_007_199_254_740_993u64;
+        let value = if field == "retry" { json!({ "base_backoff_ms": number }) } else { json!(number) };
+        let error = prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", field: value}]})).unwrap_err();
+        assert!(matches!(error, Error::Canonical(_)), "{error}");
+    }
 }
