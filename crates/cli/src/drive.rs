@@ -68,7 +68,7 @@ pub(crate) fn drive(
     let events = Gone(inbox.clone());
     session.handle().watch(move |event| events.0.send(Message::Event(event.clone())).is_ok());
     on_interrupt(&inbox);
-    let result = Drive { session: &session, reader, inbox, messages, watch, until }.run(start);
+    let result = Drive { session: &session, reader, inbox, messages, watch, until, early: Vec::new() }.run(start);
     session.finish(result)
 }
 
@@ -89,6 +89,8 @@ struct Drive<'a> {
     messages: Receiver<Message>,
     watch: &'a mut Watch,
     until: Option<Instant>,
+    /// What was told before the answer to the first question.
+    early: Vec<Event>,
 }
 
 impl Drive<'_> {
@@ -107,6 +109,9 @@ impl Drive<'_> {
         let pos = self.reader.head()?.pos;
         let rows = self.rows(task)?;
         self.watch.begin(how, &rows, pos);
+        for event in self.early.drain(..).filter(|event| event.task == task) {
+            self.watch.event(&event);
+        }
         if let Some(exit) = self.blocked(task)? {
             return Ok(exit);
         }
@@ -154,7 +159,8 @@ impl Drive<'_> {
                 Message::Alert(alert) => self.watch.note(&session::warning(&alert)),
                 Message::Interrupted | Message::TimedOut => return Ok(None),
                 Message::Gone => return Err(Error::new(Code::Internal, "the driver has ended")),
-                Message::Event(_) | Message::Ended(_) => {}
+                Message::Event(event) => self.early.push(event),
+                Message::Ended(_) => {}
             }
         }
     }

@@ -23,7 +23,11 @@ pub(crate) fn create(folder: &Path) -> Result<(SqliteStore, NodeId), Error> {
 /// Opens a root for reading. Works while another process writes to it.
 pub(crate) fn read(folder: &Path) -> Result<SqliteReader, Error> {
     there(folder)?;
-    Ok(SqliteReader::open(folder)?)
+    let mut reader = SqliteReader::open(folder)?;
+    if let Err(error) = reader.remembers(folder) {
+        output::note(&format!("warning: what follows may be older than what was acknowledged. {error}"));
+    }
+    Ok(reader)
 }
 
 /// Opens a root for writing, and holds its lock.

@@ -60,8 +60,10 @@ impl Session {
     pub(crate) fn finish<T, E: Into<Error>>(self, result: Result<T, E>) -> Result<T, Error> {
         match self.driver.stop() {
             Ok(store) => {
-                drop(store);
-                result.map_err(Into::into)
+                let closed = store.close();
+                let value = result.map_err(Into::into)?;
+                closed?;
+                Ok(value)
             }
             Err(why) => Err(Error::new(Code::Indeterminate, why)),
         }

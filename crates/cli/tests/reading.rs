@@ -168,7 +168,9 @@ fn an_older_copy_is_found_and_recovery_needs_consent() {
     let refused = mesh.run(&["submit", "--agent", "echo", "--input", "3", "--json"]);
     assert_eq!((refused.code, refused.error()["code"].as_str().unwrap()), (6, "amnesia"));
     assert_eq!(mesh.run(&["log", "verify"]).code, 6, "the sidecar remembers");
-    assert_eq!(mesh.run(&["task", "list", "--json"]).lines().len(), 1, "reads go on");
+    let listed = mesh.run(&["task", "list", "--json"]);
+    assert_eq!(listed.lines().len(), 1, "reads go on");
+    assert!(listed.stderr.contains("older than what was acknowledged"), "and say so: {}", listed.stderr);
     let unsaid = mesh.run(&["log", "recover"]);
     assert_eq!(unsaid.code, 4);
     assert!(unsaid.stderr.contains("--accept-loss"), "{}", unsaid.stderr);

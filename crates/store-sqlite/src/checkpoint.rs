@@ -95,7 +95,7 @@ impl Wal {
 }
 
 /// A checkpoint that found no room or somebody in its way is tried again later; one that hit the disk's limits is poison.
-fn survive(outcome: rusqlite::Result<Frames>, poison: &Poison) -> Result<Option<Frames>, Error> {
+pub(crate) fn survive(outcome: rusqlite::Result<Frames>, poison: &Poison) -> Result<Option<Frames>, Error> {
     match outcome {
         Ok(frames) => Ok(Some(frames)),
         Err(error) => match failure::kind(&error) {

@@ -52,16 +52,20 @@ impl Flusher {
             self.shared.changed.notify_one();
         }
     }
-}
 
-impl Drop for Flusher {
     /// Syncs what is left and ends the thread.
-    fn drop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.shared.lock().stop = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

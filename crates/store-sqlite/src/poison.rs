@@ -26,9 +26,4 @@ impl Poison {
         let cause = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         cause.map_or(Ok(()), |cause| Err(self.set(cause)))
     }
-
-    /// Whether there is poison.
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
 }

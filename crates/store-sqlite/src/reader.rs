@@ -3,7 +3,7 @@
 //! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
 //! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
 
-use crate::{Root, columns, connect, failure, head, rows};
+use crate::{Root, check, columns, connect, failure, head, rows, sidecar::Sidecar};
 use relaymesh_core::{
     id::{NodeId, RequestId, StepId, TaskId, WorkerId},
     name::Name,
@@ -36,10 +36,19 @@ pub struct SqliteReader {
 }
 
 impl SqliteReader {
-    /// Opens the store in the folder `root` for reading. Takes no lock, and asks the sidecar nothing: whoever wants to
-    /// know whether the store has forgotten something opens the writer.
+    /// Opens the store in the folder `root` for reading. Takes no lock, and does not ask whether the store has forgotten
+    /// something, see [`SqliteReader::remembers`].
     pub fn open(root: &Path) -> Result<Self, Error> {
         Ok(Self { connection: connect::reader(&Root::new(root))? })
+    }
+
+    /// Whether the store in `root` knows all that it has acknowledged: `Amnesia` or `Damaged` when not. What is read is
+    /// then older than what somebody was told. The sidecar is asked first: it is written after each commit, so beside a
+    /// running writer the store is never behind what it said a moment ago.
+    pub fn remembers(&mut self, root: &Path) -> Result<(), Error> {
+        let root = Root::new(root);
+        let mark = Sidecar::peek(&root).ok_or_else(|| check::no_sidecar(&root))?;
+        self.at_one_moment(|connection| check::remembers(connection, &head::load(connection)?, mark))
     }
 
     /// Runs `ask` in one transaction.

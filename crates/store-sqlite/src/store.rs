@@ -84,6 +84,20 @@ impl SqliteStore {
         &self.root
     }
 
+    /// Ends the threads and leaves one whole file behind. `Poisoned` when a sync or a write failed on the way: what was
+    /// acknowledged was durable before, but the disk cannot be trusted, and nobody should learn that from the next start.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.flusher.stop();
+        self.finish()
+    }
+
+    /// The last checkpoint. A failed one is poison, so it is tried once.
+    fn finish(&mut self) -> Result<(), Error> {
+        self.checkpointer.stop();
+        self.poison.check()?;
+        checkpoint::survive(checkpoint::run(&self.connection, checkpoint::Mode::Truncate), &self.poison).map(drop)
+    }
+
     fn open_locked(root: Root, lock: Lock, options: &Options) -> Result<Self, Error> {
         let sidecar = Sidecar::open(&root)?.ok_or_else(|| check::no_sidecar(&root))?;
         check::database_is_there(&root, sidecar.newest())?;
@@ -233,10 +247,7 @@ impl Store for SqliteStore {
 impl Drop for SqliteStore {
     /// Leaves one whole file behind, unless it is unknown what is in it. Nothing depends on it.
     fn drop(&mut self) {
-        self.checkpointer.stop();
-        if !self.poison.is_set() {
-            let _ = checkpoint::run(&self.connection, checkpoint::Mode::Truncate);
-        }
+        let _ = self.finish();
     }
 }
 

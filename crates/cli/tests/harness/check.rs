@@ -14,6 +14,9 @@ pub(crate) enum Depth {
     Rebuild,
 }
 
+/// The exit code for a task that ended badly.
+const TASK_FAILED: i32 = 10;
+
 /// Starts again on what an ended run left behind, and goes on to the end.
 pub(crate) fn restart(case: &Case, flow: Flow, depth: Depth) -> Result<(), String> {
     let said = case.said();
@@ -24,7 +27,7 @@ pub(crate) fn restart(case: &Case, flow: Flow, depth: Depth) -> Result<(), Strin
     }
     case.run(&["log", "verify"]).expect(0)?;
     let listed = case.tasks()?;
-    let others = flow.tasks() - 1;
+    let others = flow.others().len();
     if listed.len() < others || listed.len() > flow.tasks() {
         return Err(format!("{others} older task(s) and at most one more wanted, found {listed:?}"));
     }
@@ -53,14 +56,16 @@ fn finish(case: &Case, flow: Flow, depth: Depth, said: &[Value], known: Option<S
         return Err(format!("{known:?} was there, and the repeat says {first}"));
     }
     for task in ids(&case.tasks()?) {
-        let exit = if task == id { flow.exit() } else { 0 };
-        case.run(&["task", "wait", &task, "--timeout-s", "20"]).expect(exit)?;
+        let waited = case.run(&["task", "wait", &task, "--timeout-s", "20"]);
+        if !matches!(waited.code(), Some(0 | TASK_FAILED)) {
+            return Err(format!("a task that does not end: {waited}"));
+        }
     }
     ended(&case.task(&id)?, flow, said)?;
     let listed = case.tasks()?;
-    let others = listed.iter().filter(|task| task["task"] != id.as_str() && task["status"] == "SUCCESS");
-    if listed.len() != flow.tasks() || others.count() != flow.tasks() - 1 {
-        return Err(format!("{} task(s) wanted in the end, found {listed:?}", flow.tasks()));
+    let older = listed.iter().filter(|task| task["task"] != id.as_str()).map(|task| &task["status"]);
+    if listed.len() != flow.tasks() || !older.eq(flow.others()) {
+        return Err(format!("{:?} and the flow's task wanted in the end, found {listed:?}", flow.others()));
     }
     case.run(&["log", "verify"]).expect(0)?;
     if depth == Depth::Rebuild {

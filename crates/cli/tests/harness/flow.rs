@@ -18,7 +18,8 @@ pub(crate) enum Flow {
     /// `run` of two steps, the second one fed by the first, on a root that has been in use.
     Complete,
     /// `run` of a step that fails twice, on a root whose last process died between a claim and its completion: its
-    /// write-ahead log is to be read again, and its lease to be revoked.
+    /// write-ahead log is to be read again, and its lease to be revoked. That was its only attempt, so it is a dead letter
+    /// at once: a second one, due at a random time, would make every run another one.
     DeadLetter,
 }
 
@@ -33,7 +34,7 @@ impl Flow {
         if self == Self::DeadLetter {
             // The first commit, submit and claim in one, is durable; the sidecar does not know of it yet.
             let point = Point { path: "root/head".to_owned(), call: "pwrite64".to_owned(), number: 1 };
-            let older = ["submit", "--agent", "echo", "--base-backoff-ms", "1", "--wait"].map(str::to_owned);
+            let older = ["submit", "--agent", "echo", "--max-attempts", "1", "--wait"].map(str::to_owned);
             let died = strace::strike(&case, &older, &point, Blow::Kill, Path::new("/dev/null"));
             assert!(died.is_killed(), "{died}");
         }
@@ -71,13 +72,18 @@ impl Flow {
         }
     }
 
+    /// How the tasks end that were there before, newest first.
+    pub(crate) fn others(self) -> &'static [&'static str] {
+        match self {
+            Self::Submit => &[],
+            Self::Complete => &["SUCCESS"],
+            Self::DeadLetter => &["DEAD_LETTER", "SUCCESS"],
+        }
+    }
+
     /// How many tasks the root has in the end.
     pub(crate) fn tasks(self) -> usize {
-        match self {
-            Self::Submit => 1,
-            Self::Complete => 2,
-            Self::DeadLetter => 3,
-        }
+        self.others().len() + 1
     }
 
     fn file(self, case: &Case) -> String {
