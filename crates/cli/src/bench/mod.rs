@@ -1,8 +1,9 @@
 //! The benchmark of the kernel: no-op tasks through the driver, synced, beside a reference without logic.
 //!
 //! Figures of one machine at one moment say little, so everything is a ratio to something measured in the same run. The
-//! reference (plain SQLite, the same rows, no rules) is measured again before each part, and the median counts. Each
-//! part is a process of its own, on a fresh folder, so that one part's memory and files are not another's.
+//! reference (plain SQLite, the same rows, no rules) is measured again before each part, all parts are measured in several
+//! rounds, and the median counts. Each part is a process of its own, on a fresh folder, so that one part's memory and files
+//! are not another's.
 //!
 //! A *caller* submits a task, waits until it has ended, and submits the next; many callers share a thread, as they do
 //! behind a socket. A task is three ops: the submit, the claim and the completion by the builtin `echo`.
@@ -16,6 +17,7 @@ use relaymesh_store_sqlite::reference;
 use report::Report;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -65,45 +67,47 @@ pub(crate) fn part(dir: &Path, part: &Part) -> Result<Value, Error> {
     })
 }
 
-/// Runs everything and prints the report.
+/// Runs everything and prints the report: every part in every round, beside the reference, and the median round counts.
 pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -> Result<(), Error> {
-    let scale = if quick { 1 } else { 4 };
-    let mut runner = Runner { dir: dir.to_owned(), number: 0, reference: Vec::new(), scale };
+    let rounds = if quick { 1 } else { 5 };
+    let mut runner = Runner { dir: dir.to_owned(), number: 0 };
     let mut report = Report::default();
-    for callers in [1, 16, 64, 256] {
-        runner.reference()?;
-        if callers == 1 {
-            report.one_row = runner.run("one row, one commit", &["one-row", "--commits", "1000"])?;
+    let mut runs: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+    let mut one_row = Vec::new();
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}");
+        one_row.push(runner.run("one row, one commit", &["one-row", "--commits", "1000"])?);
+        for callers in [1, 16, 64, 256] {
+            let reference = runner.run("reference", &["reference", "--batch", "256", "--tasks", "20480"])?;
+            report.reference.extend(reference["tasks_per_s"].as_f64());
+            let tasks = (callers.clamp(4, 100) * 400).to_string();
+            let arguments = ["callers", "--callers", &callers.to_string(), "--tasks", &tasks];
+            runs.entry(callers).or_default().push(runner.run(&format!("{callers} callers"), &arguments)?);
         }
-        let tasks = (scale * callers.clamp(1, 64) * 500).to_string();
-        let arguments = ["callers", "--callers", &callers.to_string(), "--tasks", &tasks];
-        let figures = runner.run(&format!("{callers} callers"), &arguments)?;
-        report.callers.push((callers, figures));
     }
-    runner.reference()?;
+    report.one_row = median(one_row, "p50_ms");
+    report.callers = runs.into_iter().map(|(callers, runs)| (callers, median(runs, "tasks_per_s"))).collect();
     if let Some(tasks) = growth {
         report.growth = Some(runner.run(&format!("{tasks} tasks"), &["growth", "--tasks", &tasks.to_string()])?);
     }
-    report.reference = runner.reference;
     report.print(json);
     Ok(())
+}
+
+/// The run in the middle, by this figure.
+fn median(mut runs: Vec<Value>, by: &str) -> Value {
+    let figure = |run: &Value| run[by].as_f64().unwrap_or(f64::NAN);
+    runs.sort_by(|a, b| figure(a).total_cmp(&figure(b)));
+    let middle = runs.len() / 2;
+    runs.into_iter().nth(middle).unwrap_or_default()
 }
 
 struct Runner {
     dir: PathBuf,
     number: u32,
-    reference: Vec<f64>,
-    scale: usize,
 }
 
 impl Runner {
-    fn reference(&mut self) -> Result<(), Error> {
-        let tasks = (self.scale * 10_240).to_string();
-        let figures = self.run("reference", &["reference", "--batch", "256", "--tasks", &tasks])?;
-        self.reference.extend(figures["tasks_per_s"].as_f64());
-        Ok(())
-    }
-
     /// Runs a part in a process of its own, on a folder of its own that is removed afterwards.
     fn run(&mut self, what: &str, arguments: &[&str]) -> Result<Value, Error> {
         let failed = |detail: String| Error::new(Code::StoreIo, format!("the benchmark part `{what}`: {detail}"));
