@@ -88,7 +88,7 @@ codes! {
     KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
     NotConfirmed   "not_confirmed"   Refused       [];
     RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
-    Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` lists the damage"];
+    Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
     Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
     Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
     DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];

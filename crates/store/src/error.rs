@@ -58,6 +58,8 @@ pub enum Error {
 impl Error {
     /// A row that cannot be used.
     pub fn row(task: TaskId, what: &str, error: &row::Error) -> Self {
-        Self::Damaged { detail: format!("the {what} row of {task}: {error}. `relaymesh log verify` lists all damage") }
+        Self::Damaged {
+            detail: format!("the {what} row of {task}: {error}. `relaymesh log verify` checks the whole store"),
+        }
     }
 }
