@@ -18,8 +18,8 @@ use std::{
     thread::JoinHandle,
 };
 
-/// A page and the header of its frame.
-const FRAME_BYTES: u64 = 4096 + 24;
+/// What stands before each page in the log.
+const FRAME_HEADER_BYTES: u64 = 24;
 
 /// How far a checkpoint goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub(crate) fn run(connection: &Connection, mode: Mode) -> rusqlite::Result<Frame
 /// What the writer knows about the length of the log.
 #[derive(Debug)]
 pub(crate) struct Wal {
+    frame_bytes: u64,
     wake_bytes: u64,
     bytes_max: u64,
     bytes: u64,
@@ -61,20 +62,25 @@ pub(crate) struct Wal {
 }
 
 impl Wal {
-    pub(crate) fn new(options: &Options) -> Self {
-        Self {
+    /// The log of the database that `writer` has open.
+    pub(crate) fn new(writer: &Connection, options: &Options) -> Result<Self, Error> {
+        let page_bytes = writer.query_row("PRAGMA page_size", [], |row| row.get::<_, u32>(0));
+        let page_bytes = page_bytes.map_err(|error| failure::sqlite("cannot read the page size", &error))?;
+        Ok(Self {
+            frame_bytes: u64::from(page_bytes) + FRAME_HEADER_BYTES,
             wake_bytes: options.checkpoint_bytes,
             bytes_max: options.wal_bytes_max,
             bytes: 0,
             help_at_bytes: options.wal_bytes_max,
-        }
+        })
     }
 
     /// After a commit: wakes the thread if enough waits, helps if the log is too long. Gives the bytes written since.
     pub(crate) fn tend(&mut self, writer: &Connection, beside: &Checkpointer, poison: &Poison) -> Result<u64, Error> {
         let frames = survive(run(writer, Mode::Look), poison)?;
         let Some(frames) = frames else { return Ok(0) };
-        let (bytes, waiting) = (frames.all * FRAME_BYTES, frames.all.saturating_sub(frames.copied) * FRAME_BYTES);
+        let bytes = frames.all * self.frame_bytes;
+        let waiting = frames.all.saturating_sub(frames.copied) * self.frame_bytes;
         if bytes < self.bytes {
             self.help_at_bytes = self.bytes_max;
             self.bytes = 0;

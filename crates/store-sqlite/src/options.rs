@@ -45,8 +45,8 @@ impl Default for Options {
             sync: Sync::Full,
             min_free_disk_bytes: 16 << 20,
             verify_ops_at_open: 10_000,
-            checkpoint_bytes: 2 << 20,
-            wal_bytes_max: 4 << 20,
+            checkpoint_bytes: 4 << 20,
+            wal_bytes_max: 8 << 20,
         }
     }
 }

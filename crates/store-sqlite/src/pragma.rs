@@ -18,7 +18,6 @@ pub(crate) struct Pragma {
 }
 
 const BUSY_TIMEOUT_MS: i64 = 5000;
-const PAGE_BYTES: i64 = 4096;
 /// What `PRAGMA application_id` says, so that `file` and we can tell whose file it is: "RMsh".
 pub(crate) const APPLICATION_ID: i64 = 0x524d_7368;
 
@@ -34,7 +33,6 @@ fn given(name: &'static str, wanted: Value) -> Pragma {
 fn common() -> Vec<Pragma> {
     vec![
         given("application_id", Value::Integer(APPLICATION_ID)),
-        given("page_size", Value::Integer(PAGE_BYTES)),
         number("busy_timeout", "5000", BUSY_TIMEOUT_MS),
         number("foreign_keys", "ON", 1),
         number("cell_size_check", "ON", 1),

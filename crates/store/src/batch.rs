@@ -42,11 +42,11 @@ pub struct Batch {
     pub head: Head,
     /// New ops, in order, without gaps.
     pub ops: Vec<StoredOp>,
-    /// Task rows, each at most once.
+    /// Task rows, in the order in which they changed: of two that are the same row, the later counts.
     pub tasks: Vec<TaskPut>,
-    /// Step rows, each at most once.
+    /// Step rows, likewise.
     pub steps: Vec<StepPut>,
-    /// Idempotency rows, each at most once.
+    /// Idempotency rows, likewise.
     pub idempotency: Vec<IdempotencyRow>,
     /// New content.
     pub content: Vec<ContentPut>,

@@ -11,7 +11,7 @@ use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Config, Driver, Error as DriverError, Handle, Submit, Until},
     host::Host,
 };
-use relaymesh_store_sqlite::{Options, SqliteStore, reference};
+use relaymesh_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -41,7 +41,7 @@ pub(super) fn callers(dir: &Path, callers: usize, tasks: u64) -> Result<Value, E
     let begun = Instant::now();
     load.run(tasks, &mut |latency| took.push(latency))?;
     let elapsed = begun.elapsed();
-    driver.stop().map_err(|why| Error::new(Code::Indeterminate, why))?;
+    stop(driver)?;
     Ok(json!({
         "tasks_per_s": tasks as f64 / elapsed.as_secs_f64(),
         "p50_ms": percentile(&mut took, 50.0),
@@ -50,44 +50,46 @@ pub(super) fn callers(dir: &Path, callers: usize, tasks: u64) -> Result<Value, E
     }))
 }
 
-/// Runs `tasks` tasks of 256 callers; what a task costs around the ten thousandth and around the last.
+/// What a task costs in a store with `tasks` finished tasks, against one with ten thousand. The machine is not the same
+/// machine a minute later, so the two stores take turns, and the median of the turns counts.
 pub(super) fn growth(dir: &Path, tasks: u64) -> Result<Value, Error> {
-    const SAMPLE: u64 = 20_000;
-    let driver = start(dir)?;
-    let mut load = Load::new(driver.handle().clone(), 256);
-    let sample = |load: &mut Load, count: u64| {
-        let begun = Instant::now();
-        load.run(count, &mut |_| {})?;
-        Ok::<f64, Error>(begun.elapsed().as_secs_f64() * 1e6 / count as f64)
-    };
-    // The machine is not the same machine a minute later: what a task costs is taken against the reference of its moment.
-    let reference = |name: &str| {
-        let folder = dir.join(name);
-        std::fs::create_dir_all(&folder).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
-        Ok::<f64, Error>(reference::run(&folder, 256, SAMPLE as usize)?.tasks_per_s)
-    };
-    sample(&mut load, SAMPLE / 4)?;
-    let early = sample(&mut load, SAMPLE)?;
-    let early_reference = reference("early")?;
-    let mut rates = Vec::new();
-    while load.sent + SAMPLE < tasks {
-        let part = (tasks - SAMPLE - load.sent).min(100_000);
-        rates.push(json!({ "tasks": load.sent + part, "us_per_task": sample(&mut load, part)? }));
+    const SAMPLE: u64 = 10_000;
+    const TURNS: usize = 9;
+    let old = start(&dir.join("old"))?;
+    let mut load = Load::new(old.handle().clone(), 256);
+    let mut along_the_way = Vec::new();
+    while load.sent < tasks {
+        let part = (tasks - load.sent).min(100_000);
+        along_the_way.push(json!({ "tasks": load.sent + part, "us_per_task": load.cost_us(part)? }));
     }
-    let late = sample(&mut load, SAMPLE)?;
-    let late_reference = reference("late")?;
-    driver.stop().map_err(|why| Error::new(Code::Indeterminate, why))?;
+    let memory_mb = memory_mb();
+    let mut turns = Vec::new();
+    for turn in 0..TURNS {
+        let young = start(&dir.join(format!("young-{turn}")))?;
+        let mut among_few = Load::new(young.handle().clone(), 256);
+        among_few.cost_us(SAMPLE)?;
+        let (few, many) = (among_few.cost_us(SAMPLE)?, load.cost_us(SAMPLE)?);
+        stop(young)?;
+        turns.push((many / few, few, many));
+    }
+    stop(old)?;
+    turns.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (ratio, few, many) = turns[TURNS / 2];
     Ok(json!({
-        "tasks": load.sent, "early_us_per_task": early, "late_us_per_task": late,
-        "early_reference_tasks_per_s": early_reference, "late_reference_tasks_per_s": late_reference,
-        "ratio": (late * late_reference) / (early * early_reference),
-        "memory_mb": memory_mb(), "along_the_way": rates,
+        "tasks": tasks, "few_us_per_task": few, "many_us_per_task": many, "ratio": ratio,
+        "turns": turns.iter().map(|turn| turn.0).collect::<Vec<_>>(),
+        "memory_mb": memory_mb, "along_the_way": along_the_way,
     }))
 }
 
 fn start(dir: &Path) -> Result<Driver<SqliteStore>, Error> {
+    std::fs::create_dir_all(dir).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
     let store = SqliteStore::create(&dir.join("root"), NodeId::new(1, rand::random()), &Options::default())?;
     Ok(Driver::start(store, Config::default(), |finished| Host::new(0, finished, |_| {}))?)
+}
+
+fn stop(driver: Driver<SqliteStore>) -> Result<(), Error> {
+    driver.stop().map(drop).map_err(|why| Error::new(Code::Indeterminate, why))
 }
 
 impl Load {
@@ -102,6 +104,13 @@ impl Load {
             started: vec![Instant::now(); callers],
             ends: mpsc::channel(),
         }
+    }
+
+    /// Runs `count` tasks and gives what each cost, in microseconds.
+    fn cost_us(&mut self, count: u64) -> Result<f64, Error> {
+        let begun = Instant::now();
+        self.run(count, &mut |_| {})?;
+        Ok(begun.elapsed().as_secs_f64() * 1e6 / count as f64)
     }
 
     /// `count` tasks, every caller with one under way at any time.

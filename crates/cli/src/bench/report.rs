@@ -59,8 +59,12 @@ impl Report {
             ));
         }
         if let Some(growth) = &self.growth {
-            goals.push(at_most("cost of a task, late to early".to_owned(), number(growth, "ratio"), GROWTH_MAX));
-            goals.push(at_most("memory in MB, all tasks".to_owned(), number(growth, "memory_mb"), MEMORY_MB_MAX));
+            goals.push(at_most(
+                "cost of a task among many, to that among few".to_owned(),
+                number(growth, "ratio"),
+                GROWTH_MAX,
+            ));
+            goals.push(at_most("memory in MB, after all tasks".to_owned(), number(growth, "memory_mb"), MEMORY_MB_MAX));
         }
         goals
     }
@@ -108,10 +112,10 @@ impl Report {
         text += &format!("one row, one synced commit: p50 {p50:.2} ms, p99 {p99:.2} ms\n");
         if let Some(growth) = &self.growth {
             text += &format!(
-                "{} tasks: {:.1} µs a task early, {:.1} µs late, memory {:.0} MB\n",
+                "after {} tasks: {:.1} µs a task, {:.1} µs in a young store at the same time, memory {:.0} MB\n",
                 number(growth, "tasks"),
-                number(growth, "early_us_per_task"),
-                number(growth, "late_us_per_task"),
+                number(growth, "many_us_per_task"),
+                number(growth, "few_us_per_task"),
                 number(growth, "memory_mb"),
             );
         }

@@ -42,13 +42,13 @@ pub struct StepRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Which lane it waits in.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: Priority,
     /// Names of steps that must succeed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
     /// How often and how soon it is tried again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retry: RetryRequest,
     /// How long one attempt may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,6 +215,11 @@ impl Request {
         }
         Ok(Hash(canonical::sha256_of(&Canonical { namespace, request: self })?))
     }
+}
+
+/// What a user need not write is not written, so that it costs nothing in the canonical form either.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn places_of(step: &StepRequest, places: &BTreeMap<&Name, u16>) -> Result<Vec<u16>, Error> {

@@ -1,7 +1,7 @@
 //! Writing an op: stamp it, try it on the rows, and only if it took effect put it on the chain.
 
 use super::{
-    command::{Caller, Event, StepEvent},
+    command::{Answer, Caller, Event, StepEvent},
     engine::Engine,
 };
 use crate::world::World;
@@ -102,7 +102,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                     self.attempts.end(step, epoch);
                     self.open.after.stops.push((step, epoch));
                 }
-                Effect::End { .. } => self.open.after.ended.push(task),
+                Effect::End { .. } => self.note_end(task),
             }
         }
         // What an attempt's own end frees, besides what a stop does.
@@ -113,6 +113,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.effects.is_empty() {
             self.effects = effects;
         }
+    }
+
+    /// Whoever waits is told of this very end, once it is durable: the task may be redriven before that.
+    fn note_end(&mut self, task: TaskId) {
+        let Some(replies) = self.waiters.remove(&task) else { return };
+        let Some(rows) = self.cache.get(task).and_then(|entry| entry.rows.as_ref()) else { return };
+        let answer = Answer::Ended { task, status: rows.task.status, result_hash: rows.task.result_hash };
+        self.open.after.ended.push((task, answer, replies));
     }
 
     pub(super) fn status(&self, task: TaskId) -> Status {

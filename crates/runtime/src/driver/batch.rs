@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(super) struct Open {
     pub(super) batch: Batch,
     pub(super) after: After,
+    /// How many of the touched tasks have their rows in the batch.
+    pub(super) rows_put: usize,
 }
 
 /// What happens once the batch is durable.
@@ -21,14 +23,14 @@ pub(super) struct Open {
 pub(super) struct After {
     /// Answers, each decided in this batch or standing on it.
     pub(super) replies: Vec<(Reply, Result<Answer, Error>)>,
-    /// Tasks with changed rows.
+    /// Tasks with changed rows; again if they changed after their rows were put.
     pub(super) touched: Vec<TaskId>,
     /// Claims whose work may begin.
     pub(super) starts: Vec<Hold>,
     /// Attempts that no longer count.
     pub(super) stops: Vec<(StepId, u32)>,
-    /// Tasks that ended.
-    pub(super) ended: Vec<TaskId>,
+    /// Whoever waited for a task when it ended, with the task and what they are told.
+    pub(super) ended: Vec<(TaskId, Answer, Vec<Reply>)>,
     /// Outcomes of the world's own agents that this batch writes down: if it is rolled back they are told again.
     pub(super) outcomes: Vec<Finished>,
     /// Leases of workers from outside that begin to run.
@@ -43,7 +45,7 @@ pub(super) struct After {
     pub(super) events: Vec<Event>,
 }
 
-/// A batch that the writer has.
+/// A batch that the writer has, or had: what follows from it is still to be done.
 pub(super) struct InFlight {
     pub(super) number: u64,
     pub(super) batch: Arc<Batch>,
@@ -52,7 +54,7 @@ pub(super) struct InFlight {
 
 impl Open {
     pub(super) fn new(head: Head) -> Self {
-        Self { batch: Batch::new(head), after: After::default() }
+        Self { batch: Batch::new(head), after: After::default(), rows_put: 0 }
     }
 
     /// Whether there is anything to commit or anybody to answer.

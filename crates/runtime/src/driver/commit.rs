@@ -2,7 +2,7 @@
 
 use super::{
     batch::{After, InFlight, Open, content_of},
-    command::{Answer, Error},
+    command::{Error, Reply},
     engine::Engine,
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
@@ -20,10 +20,15 @@ const FULL_RETRY_MS: u64 = 1_000;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Takes the store's word about the batch that was given out last. A batch that is empty needs no store: say `Ok`.
+    /// What follows from a commit is done by [`Engine::tell`], so that the next batch can be given out first.
     pub fn handle_committed(&mut self, result: Result<(), relaymesh_store::Error>) {
+        self.tell();
         let Some(in_flight) = self.in_flight.take() else { return };
         match result {
-            Ok(()) => self.committed(in_flight),
+            Ok(()) => {
+                self.head = in_flight.batch.head.clone();
+                self.durable = Some(in_flight);
+            }
             Err(error @ relaymesh_store::Error::Full { .. }) => self.rolled_back(in_flight, &error),
             Err(error) => self.poison(in_flight, &error.to_string()),
         }
@@ -34,9 +39,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.in_flight.as_ref().map_or(self.batches, |in_flight| in_flight.number - 1)
     }
 
-    fn committed(&mut self, in_flight: InFlight) {
-        let InFlight { number, batch, after } = in_flight;
-        self.head = batch.head.clone();
+    /// Answers everybody and does everything that waited for the last commit.
+    pub fn tell(&mut self) {
+        let Some(InFlight { number, batch, after }) = self.durable.take() else { return };
         let After { replies, touched, starts, stops, ended, outcomes: _, leases, keys, wake_ms, overflow, events } =
             after;
         for key in keys {
@@ -47,8 +52,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         for (reply, answer) in replies {
             reply(answer);
         }
-        for task in ended {
-            self.tell_waiters(task);
+        for (_, answer, replies) in ended {
+            for reply in replies {
+                reply(Ok(answer.clone()));
+            }
         }
         for (step, epoch) in stops {
             self.world.stop(step, epoch);
@@ -124,18 +131,6 @@ impl<R: Reader, W: World> Engine<R, W> {
         dependencies(rows, step, &mut read)
     }
 
-    fn tell_waiters(&mut self, task: TaskId) {
-        let Some(entry) = self.cache.get(task) else { return };
-        let Some(rows) = &entry.rows else { return };
-        let (status, result_hash) = (rows.task.status, rows.task.result_hash);
-        if !status.is_terminal() {
-            return; // redriven in the batch that is being decided: its next end will tell
-        }
-        for reply in self.waiters.remove(&task).into_iter().flatten() {
-            reply(Ok(Answer::Ended { task, status, result_hash }));
-        }
-    }
-
     /// The batch changed nothing, and what was decided after it stood on it: reject both and read the rows again.
     fn rolled_back(&mut self, in_flight: InFlight, error: &relaymesh_store::Error) {
         let detail = error.to_string();
@@ -156,6 +151,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             for hold in after.starts.into_iter().chain(after.leases) {
                 self.attempts.end(hold.step, hold.epoch);
+            }
+            for (task, _, replies) in after.ended {
+                self.waiters.entry(task).or_default().extend(replies);
             }
             self.untold.extend(after.outcomes);
             touched.extend(after.touched);
@@ -178,9 +176,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.world.alert(Alert::Poisoned(why.to_owned()));
         self.poisoned = Some(why.to_owned());
         let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
-        let replies = in_flight.after.replies.into_iter().chain(open.after.replies).map(|(reply, _)| reply);
-        let waiting = self.waiters.drain().flat_map(|(_, replies)| replies);
-        for reply in replies.chain(waiting) {
+        let mut waiting: Vec<Reply> = self.waiters.drain().flat_map(|(_, replies)| replies).collect();
+        for after in [in_flight.after, open.after] {
+            waiting.extend(after.replies.into_iter().map(|(reply, _)| reply));
+            waiting.extend(after.ended.into_iter().flat_map(|(_, _, replies)| replies));
+        }
+        for reply in waiting {
             reply(Err(Error::Indeterminate(why.to_owned())));
         }
     }

@@ -51,8 +51,8 @@ impl Default for Config {
 }
 
 /// Decides commands, one batch ahead of the store. Call order: any number of `handle_*`, then `poll_batch`; what it
-/// gives out goes to the store, and the store's word comes back by `handle_committed`; `start_some` then begins the work
-/// that became durable. `wake_at` says when to call `handle_tick` if nothing else comes in.
+/// gives out goes to the store, and the store's word comes back by `handle_committed`; after the next `poll_batch`, so
+/// that the store need not wait, `tell` gives the answers, and `start_some` begins the work that became durable. `wake_at` says when to call `handle_tick` if nothing else comes in.
 pub struct Engine<R, W> {
     pub(super) config: Config,
     pub(super) reader: R,
@@ -66,6 +66,8 @@ pub struct Engine<R, W> {
     pub(super) cache: Cache,
     pub(super) open: Open,
     pub(super) in_flight: Option<InFlight>,
+    /// A batch that is durable, and nobody has been told yet.
+    pub(super) durable: Option<InFlight>,
     pub(super) batches: u64,
     /// The greatest request id that was ever a key here.
     pub(super) newest_request: Option<RequestId>,
@@ -113,6 +115,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             head,
             cache: Cache::default(),
             in_flight: None,
+            durable: None,
             batches: 0,
             newest_request,
             keys: HashMap::new(),
@@ -170,7 +173,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Whether nothing is on its way and nobody waits for a commit.
     pub fn is_settled(&self) -> bool {
-        self.in_flight.is_none() && self.open.is_idle() && self.to_start.is_empty()
+        self.in_flight.is_none() && self.durable.is_none() && self.open.is_idle() && self.to_start.is_empty()
     }
 
     /// The next batch for the store, if the last one is settled and there is anything to do. A batch may be empty:
@@ -185,22 +188,27 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.open.is_idle() {
             return None;
         }
-        self.batches += 1;
-        let number = self.batches;
+        self.put_rows();
         let next = Open::new(self.open.batch.head.clone());
-        let Open { mut batch, after } = std::mem::replace(&mut self.open, next);
-        for task in &after.touched {
-            if let Some(entry) = self.cache.get_mut(*task) {
-                entry.dirty = false;
-                entry.batch = number;
-                if let Some(rows) = &entry.rows {
-                    entry.saved.put(rows, &mut batch);
-                }
+        let Open { batch, after, .. } = std::mem::replace(&mut self.open, next);
+        let batch = Arc::new(batch);
+        self.batches += 1;
+        self.in_flight = Some(InFlight { number: self.batches, batch: Arc::clone(&batch), after });
+        Some(batch)
+    }
+
+    /// Writes the rows that have changed into the batch being decided. Whoever has nothing better to do while the store is
+    /// busy does it early, and the store waits less for its next batch.
+    pub fn put_rows(&mut self) {
+        let Open { batch, after, rows_put } = &mut self.open;
+        for task in &after.touched[*rows_put..] {
+            let Some(entry) = self.cache.get_mut(*task) else { continue };
+            entry.dirty = false;
+            entry.batch = self.batches + 1;
+            if let Some(rows) = &entry.rows {
+                entry.saved.put(rows, batch);
             }
         }
-        self.open.batch.head = batch.head.clone();
-        let batch = Arc::new(batch);
-        self.in_flight = Some(InFlight { number, batch: Arc::clone(&batch), after });
-        Some(batch)
+        *rows_put = after.touched.len();
     }
 }

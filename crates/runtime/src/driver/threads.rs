@@ -140,7 +140,11 @@ impl<R: Reader, W: World> Kernel<R, W> {
             if self.stopping && self.engine.is_settled() && self.requests.is_empty() {
                 return None;
             }
-            let mut next = if self.has_work() { self.inputs.try_recv().ok() } else { self.receive() };
+            let mut next = self.inputs.try_recv().ok();
+            if next.is_none() && !self.has_work() {
+                self.engine.put_rows();
+                next = self.receive();
+            }
             while let Some(input) = next {
                 self.take_in(input);
                 next = self.inputs.try_recv().ok();
@@ -156,7 +160,12 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Request(request) => self.requests.push_back(request),
             Input::Finished(finished) => self.engine.handle_finished(finished),
             Input::Watch(watcher) => self.engine.watch(watcher),
-            Input::Committed(result) => self.engine.handle_committed(result),
+            Input::Committed(result) => {
+                self.engine.handle_committed(result);
+                // The writer first: it must not stand idle while a hundred callers are answered.
+                hand_over(&mut self.engine, &self.batches);
+                self.engine.tell();
+            }
             Input::Stop => {
                 self.stopping = true;
                 self.engine.handle_close();
@@ -205,6 +214,7 @@ fn hand_over<R: Reader, W: World>(engine: &mut Engine<R, W>, batches: &Sender<Ar
     while let Some(batch) = engine.poll_batch() {
         if batch.is_empty() {
             engine.handle_committed(Ok(()));
+            engine.tell();
         } else if batches.send(batch).is_err() {
             let detail = "the writer thread has ended".to_owned();
             engine.handle_committed(Err(relaymesh_store::Error::Poisoned { detail }));

@@ -120,9 +120,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.newest_request = Some(*id);
             return Ok(None);
         }
-        if let Some(task) = self.keys.get(&(namespace.clone(), key.clone())) {
-            let rows = self.cache.get(*task).and_then(|entry| entry.rows.as_ref());
-            return Ok(rows.map(|rows| (*task, rows.task.fingerprint)));
+        if let Some(task) = self.keys.get(&(namespace.clone(), key.clone()))
+            && let Some(rows) = self.cache.get(*task).and_then(|entry| entry.rows.as_ref())
+        {
+            return Ok(Some((*task, rows.task.fingerprint)));
         }
         let row = self.reader.idempotency(namespace, key).map_err(Error::Store)?;
         Ok(row.map(|row| (row.task, row.fingerprint)))

@@ -1,5 +1,5 @@
 //! Turns commands into batches, the way a driver does: tick the clock, apply the op to the rows, append it to the chain,
-//! and put every row that changed into the batch once.
+//! and put every row that changed into the batch.
 //!
 //! An author is ahead of its store: it goes on from rows that are only on their way there. So whoever takes a batch
 //! from it commits that batch before the next one.
@@ -79,12 +79,17 @@ impl Author {
         &self.rows(task).steps[usize::from(place)]
     }
 
-    /// Everything since the last time, as one batch.
-    pub fn take(&mut self) -> Batch {
+    /// Puts the rows as they are now into the batch, as a driver does that has nothing else to do.
+    pub fn put_rows(&mut self) {
         for task in std::mem::take(&mut self.touched) {
             let (rows, saved) = self.tasks.get_mut(&task).unwrap();
             saved.put(rows.as_ref().unwrap(), &mut self.batch);
         }
+    }
+
+    /// Everything since the last time, as one batch.
+    pub fn take(&mut self) -> Batch {
+        self.put_rows();
         let head = self.batch.head.clone();
         std::mem::replace(&mut self.batch, Batch::new(head))
     }

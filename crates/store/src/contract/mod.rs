@@ -70,6 +70,7 @@ macro_rules! contract_suite {
             a_missing_task_is_none,
             a_task_is_found_by_its_key,
             a_row_changes_with_every_batch,
+            of_a_row_twice_in_a_batch_the_later_counts,
             lists_are_newest_first,
             lists_are_paged_by_key,
             lists_are_filtered_by_namespace,

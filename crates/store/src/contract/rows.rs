@@ -10,6 +10,7 @@ use super::{
 use crate::{Queue, Reader, TaskFilter};
 use relaymesh_core::{
     id::TaskId,
+    lanes::Priority,
     op::CancelMode,
     row::StateHash,
     task::{Status, TaskRows},
@@ -82,6 +83,28 @@ pub fn a_row_changes_with_every_batch<B: Backend>() {
         assert_eq!(world.reader().task(task).unwrap().as_ref(), Some(world.author.rows(task)));
     }
     assert_eq!(world.author.status(task), Status::Success);
+}
+
+/// A batch may have a row twice: once as it was for a moment, and again as it is. The later one counts.
+pub fn of_a_row_twice_in_a_batch_the_later_counts<B: Backend>() {
+    let mut world = World::<B>::new();
+    let task = world.author.submit(&Graph::chain(2));
+    world.author.put_rows();
+    let held = world.author.claim(task, 0);
+    world.author.put_rows();
+    world.author.complete(task, held, b"1").unwrap();
+    world.commit();
+    assert_eq!(world.reader().task(task).unwrap().as_ref(), Some(world.author.rows(task)));
+    let state = recomputed::<B>(&mut world.reader());
+    assert_eq!(world.reader().head().unwrap().state, state);
+    for step in [1, 0] {
+        let due = world.reader().due(Queue::Ready(Priority::Normal), u64::MAX, None, 10).unwrap();
+        assert_eq!(due.len(), usize::from(step), "what was ready for a moment only is in no queue");
+        if step == 1 {
+            world.author.finish(task, step);
+            world.commit();
+        }
+    }
 }
 
 /// The newest task is first.

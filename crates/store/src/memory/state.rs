@@ -155,17 +155,17 @@ impl State {
 }
 
 /// Rows that are `created` must be new, the others there already.
-fn check_rows<K: Ord + Clone + Debug, V>(
+fn check_rows<K: Ord + Debug, V>(
     what: &str,
     there: &BTreeMap<K, V>,
     rows: impl Iterator<Item = (K, bool)>,
 ) -> Result<(), Error> {
     let mut new = BTreeSet::new();
     for (key, created) in rows {
-        match (created, there.contains_key(&key)) {
-            (true, false) if new.insert(key.clone()) => {}
+        match (created, there.contains_key(&key) || new.contains(&key)) {
+            (true, false) => drop(new.insert(key)),
             (false, true) => {}
-            (true, _) => return Err(conflict(format!("the {what} row {key:?} exists already"))),
+            (true, true) => return Err(conflict(format!("the {what} row {key:?} exists already"))),
             (false, false) => return Err(conflict(format!("there is no {what} row {key:?} to change"))),
         }
     }

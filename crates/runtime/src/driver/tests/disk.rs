@@ -37,6 +37,7 @@ fn d32_a_full_disk_rejects_the_batch_and_what_stood_on_it_and_goes_on_later() {
     rig.disk.fail_next_commit(full(), false);
     let result = relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch);
     rig.engine.handle_committed(result);
+    rig.engine.tell();
     rig.settle();
     for answered in [a, b, repeat] {
         assert!(matches!(answered.recv().unwrap(), Err(Error::DiskFull(_))));

@@ -156,11 +156,13 @@ impl Rig {
         let Some(batch) = self.engine.poll_batch() else { return false };
         let result = if batch.is_empty() { Ok(()) } else { self.store.as_mut().unwrap().commit(&batch) };
         self.engine.handle_committed(result);
+        self.engine.tell();
         while self.engine.start_some(usize::MAX) {}
         true
     }
 
     pub(super) fn settle(&mut self) {
+        self.engine.tell();
         self.engine.handle_tick();
         for _ in 0..10_000 {
             if !self.commit_one() {

@@ -1,10 +1,14 @@
 //! Submitting: answers are durable, repeats merge, keys are not for two requests.
 
 use super::{Rig, flow, name};
-use crate::driver::{Answer, Command, Error, Submit, Until};
+use crate::{
+    driver::{Answer, Command, Error, Submit, Until},
+    world::{Finished, Outcome},
+};
 use relaymesh_core::{
     hash::Hash,
     id::TaskId,
+    op::CancelMode,
     task::{Refusal, Status, request::Request as Asked, spec::IdempotencyKey},
 };
 use relaymesh_store::Reader as _;
@@ -34,6 +38,7 @@ fn no_answer_before_the_commit() {
     assert_eq!(rig.disk.reader().head().unwrap().pos, 0);
     relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch).unwrap();
     rig.engine.handle_committed(Ok(()));
+    rig.engine.tell();
     assert!(matches!(answered.try_recv(), Ok(Ok(Answer::Accepted { merged: false, .. }))));
 }
 
@@ -57,10 +62,59 @@ fn submit_and_claim_go_in_one_batch() {
     let answered = rig.send(command);
     assert_eq!(rig.engine.poll_batch().unwrap().ops.len(), 2, "ScheduleJob and ClaimWork");
     rig.engine.handle_committed(Ok(()));
+    rig.engine.tell();
     assert!(!rig.engine.start_some(1));
     assert_eq!(rig.engine.poll_batch().unwrap().ops.len(), 1, "CompleteJob");
     rig.engine.handle_committed(Ok(()));
+    rig.engine.tell();
     assert!(matches!(answered.try_recv(), Ok(Ok(Answer::Ended { status: Status::Success, .. }))));
+}
+
+/// An end that is not durable yet must not be told, even if one before it is.
+#[test]
+fn whoever_waits_is_told_of_the_end_that_is_durable_and_not_of_the_next() {
+    let mut rig = Rig::new();
+    let task = rig.single("hold");
+    let waits = rig.send(Command::Wait { task });
+    let hold = rig.begun().hold;
+    rig.engine.handle_finished(Finished { hold, outcome: Outcome::Failed { error: "no".into(), retryable: false } });
+    let batch = rig.engine.poll_batch().unwrap();
+    let redrive = Command::Redrive { task, reason: String::new() };
+    let cancel = Command::Cancel { task, mode: CancelMode::Hard, reason: String::new() };
+    let later = [rig.send(redrive), rig.send(cancel), rig.send(Command::Wait { task })];
+    relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch).unwrap();
+    rig.engine.handle_committed(Ok(()));
+    rig.engine.tell();
+    assert!(matches!(waits.try_recv(), Ok(Ok(Answer::Ended { status: Status::Failed, .. }))));
+    assert!(later.iter().all(|answered| answered.try_recv().is_err()), "their batch is not durable");
+    rig.settle();
+    assert!(matches!(later[2].try_recv(), Ok(Ok(Answer::Ended { status: Status::Cancelled, .. }))));
+}
+
+/// The writer gets its next batch before anybody is told of the last: what is told must not depend on that.
+#[test]
+fn the_next_batch_may_be_given_out_before_the_last_is_told() {
+    let mut rig = Rig::new();
+    let asked = Asked::single(name("hold"), None);
+    let first = rig.submit_command(&asked, Until::Accepted);
+    let a = rig.send(first.clone());
+    let batch = rig.engine.poll_batch().unwrap();
+    let second = rig.submit_command(&asked, Until::Accepted);
+    let b = rig.send(second);
+    relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch).unwrap();
+    rig.engine.handle_committed(Ok(()));
+    let next = rig.engine.poll_batch().unwrap();
+    let repeat = rig.send(first);
+    assert!(a.try_recv().is_err());
+    rig.engine.tell();
+    assert!(matches!(a.try_recv(), Ok(Ok(Answer::Accepted { merged: false, .. }))));
+    assert!(b.try_recv().is_err() && repeat.try_recv().is_err());
+    relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &next).unwrap();
+    rig.engine.handle_committed(Ok(()));
+    rig.settle();
+    assert!(matches!(b.try_recv(), Ok(Ok(Answer::Accepted { merged: false, .. }))));
+    assert!(matches!(repeat.try_recv(), Ok(Ok(Answer::Accepted { merged: true, .. }))));
+    assert_eq!(rig.levers.lock().unwrap().begun.len(), 2);
 }
 
 #[test]
