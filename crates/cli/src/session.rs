@@ -10,7 +10,7 @@ use relaymesh_runtime::{
     host::Host,
     world::Alert,
 };
-use relaymesh_store::Reader as _;
+use relaymesh_store::{Reader as _, Store as _};
 use relaymesh_store_sqlite::SqliteStore;
 
 /// A driver in this process.
@@ -41,7 +41,8 @@ impl Session {
         if work == Work::Nothing {
             config.slots = 0;
         }
-        let driver = Driver::start(store, config, |finished| Host::new(floor_ms, finished, alert))?;
+        let blobs = store.blobs();
+        let driver = Driver::start(store, config, |finished| Host::new(floor_ms, blobs, finished, alert))?;
         Ok(Self { driver, caller: caller.clone() })
     }
 

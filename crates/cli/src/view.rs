@@ -157,7 +157,7 @@ fn took_ms(step: &Step) -> Option<u64> {
 fn result(reader: &mut impl Reader, step: &Step) -> Result<Option<Value>, Error> {
     let Some(named) = step.result else { return Ok(None) };
     let missing = || Error::new(Code::Damaged, format!("the result of step `{}` is missing", step.spec.name));
-    let bytes = reader.content(ContentKey::new(step.result_pos, 0))?.ok_or_else(missing)?;
+    let bytes = reader.bytes(ContentKey::new(step.result_pos, 0))?.ok_or_else(missing)?;
     named
         .check(&bytes)
         .map_err(|damaged| Error::new(Code::Damaged, format!("step `{}`: {damaged}", step.spec.name)))?;

@@ -48,6 +48,27 @@ fn submit_prints_the_id_and_runs_nothing() {
     assert_eq!(mesh.show(id)["status"], "SUCCESS");
 }
 
+/// More than 8 KiB is a file in `blobs`, checked when it is read, and nothing else changes for the user.
+#[test]
+fn a_long_input_is_kept_in_a_file_and_checked_when_read() {
+    let mesh = Mesh::new();
+    let input = format!("\"{}\"", "long ".repeat(20_000));
+    mesh.file("input.json", &input);
+    let said = mesh.run(&["submit", "--agent", "echo", "--input", "@input.json", "--wait"]);
+    assert_eq!((said.code, said.stdout.trim_end()), (0, input.as_str()), "{}", said.stderr);
+    let blobs: Vec<_> =
+        std::fs::read_dir(mesh.root().join("blobs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(blobs.len(), 1, "input and result are the same bytes");
+    assert_eq!(mesh.run(&["log", "verify"]).code, 0);
+    std::fs::write(&blobs[0], "bent").unwrap();
+    let bent = mesh.run(&["log", "verify"]);
+    assert_ne!(bent.code, 0);
+    assert!(bent.stderr.contains("damaged"), "{}", bent.stderr);
+    std::fs::remove_file(&blobs[0]).unwrap();
+    let gone = mesh.run(&["log", "verify"]);
+    assert!(gone.code != 0 && gone.stderr.contains("missing"), "{}", gone.stderr);
+}
+
 #[test]
 fn equal_requests_merge_and_the_answer_says_so() {
     let mesh = Mesh::new();

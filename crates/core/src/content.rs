@@ -6,8 +6,12 @@
 use crate::hash::Hash;
 use serde::{Deserialize, Serialize};
 
-/// Content up to this size lies in the content table, in the same commit as the op that names it.
+/// Content up to this size lies in the content table, in the same commit as the op that names it; longer content in a
+/// blob beside it.
 pub const INLINE_BYTES_MAX: usize = 8 * 1024;
+
+/// The longest content there is (R9).
+pub const CONTENT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// What kind of bytes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -44,7 +48,7 @@ pub struct Damaged {
 }
 
 impl ContentRef {
-    /// The reference that names these bytes. `bytes` are at most [`INLINE_BYTES_MAX`] long, which callers have checked.
+    /// The reference that names these bytes. `bytes` are at most [`CONTENT_BYTES_MAX`] long, which callers have checked.
     pub fn of(media: Media, bytes: &[u8]) -> Self {
         Self { hash: Hash::sha256(bytes), len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), media }
     }

@@ -5,7 +5,8 @@
 //! to wake and does not exist before the first one sleeps.
 
 use crate::world::{Finished, Outcome, Work};
-use relaymesh_core::{content::Media, hash::Hash, id::StepId, name::Name};
+use relaymesh_core::{content::Media, id::StepId, name::Name};
+use relaymesh_store::Content;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -85,12 +86,12 @@ impl Builtin {
     }
 
     fn sleep(&mut self, work: Work) -> Option<Outcome> {
-        let ms = match serde_json::from_slice(&work.input) {
+        let ms = match serde_json::from_slice(short(&work.input)) {
             Ok(Sleep { ms }) if ms <= SLEEP_MS_MAX => ms,
             Ok(_) => return Some(refused(format!("sleep: `ms` may be at most {SLEEP_MS_MAX}"))),
             Err(error) => return Some(refused(format!("sleep: the input must be {{\"ms\": N}}: {error}"))),
         };
-        let result = serde_json::json!({ "slept_ms": ms }).to_string().into_bytes();
+        let result = Content::Inline(serde_json::json!({ "slept_ms": ms }).to_string().into_bytes());
         let finished = Finished { hold: work.hold, outcome: Outcome::Done { media: Media::Json, result } };
         let wakes = Instant::now() + Duration::from_millis(ms);
         self.bed.lock().by_time.insert((wakes, work.hold.step, work.hold.epoch), finished);
@@ -134,13 +135,23 @@ impl Bed {
     }
 }
 
-fn hash(input: &[u8]) -> Outcome {
-    let result = serde_json::json!({ "sha256": Hash::sha256(input), "bytes": input.len() });
-    Outcome::Done { media: Media::Json, result: result.to_string().into_bytes() }
+/// What the input is named by is what is asked for: a blob need not be read.
+fn hash(input: &Content) -> Outcome {
+    let named = input.named(Media::Json);
+    let result = serde_json::json!({ "sha256": named.hash, "bytes": named.len });
+    Outcome::Done { media: Media::Json, result: Content::Inline(result.to_string().into_bytes()) }
+}
+
+/// The input of an agent that takes a few numbers only: nothing that is a blob can be one.
+fn short(input: &Content) -> &[u8] {
+    match input {
+        Content::Inline(bytes) => bytes,
+        Content::Blob(_) => b"too long",
+    }
 }
 
 fn fail(work: Work) -> Outcome {
-    let asked = match serde_json::from_slice::<Option<Fail>>(&work.input) {
+    let asked = match serde_json::from_slice::<Option<Fail>>(short(&work.input)) {
         Ok(asked) => asked.unwrap_or_default(),
         Err(error) => return refused(format!("fail: the input is not understood: {error}")),
     };

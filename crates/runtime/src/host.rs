@@ -7,19 +7,23 @@ use crate::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use relaymesh_core::{id::StepId, name::Name};
+use relaymesh_store::{Blobs, Content};
 
 /// The clocks of this machine, its randomness, and the builtin agents.
-pub struct Host {
+pub struct Host<B> {
     clock: Clock<System>,
     rng: StdRng,
     agents: Builtin,
     alert: Box<dyn FnMut(Alert) + Send>,
+    blobs: B,
 }
 
-impl Host {
-    /// A world whose time starts no earlier than `floor_ms`. Outcomes that come late go to `finished`, alerts to `alert`.
+impl<B: Blobs> Host<B> {
+    /// A world whose time starts no earlier than `floor_ms`. Long results go to `blobs`, outcomes that come late to
+    /// `finished`, alerts to `alert`.
     pub fn new(
         floor_ms: u64,
+        blobs: B,
         finished: impl Fn(Finished) + Send + 'static,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Self {
@@ -28,11 +32,12 @@ impl Host {
             rng: StdRng::from_rng(&mut rand::rng()),
             agents: Builtin::new(Box::new(finished)),
             alert: Box::new(alert),
+            blobs,
         }
     }
 }
 
-impl World for Host {
+impl<B: Blobs> World for Host<B> {
     fn now(&mut self) -> Now {
         self.clock.now()
     }
@@ -50,7 +55,12 @@ impl World for Host {
     }
 
     fn start(&mut self, work: Work) -> Option<Outcome> {
-        self.agents.start(work)
+        let outcome = self.agents.start(work)?;
+        let Outcome::Done { media, result: Content::Inline(bytes) } = outcome else { return Some(outcome) };
+        Some(match Content::stow(bytes, &self.blobs) {
+            Ok(result) => Outcome::Done { media, result },
+            Err(error) => Outcome::Failed { error: error.to_string(), retryable: true },
+        })
     }
 
     fn stop(&mut self, step: StepId, epoch: u32) {

@@ -8,6 +8,7 @@ use relaymesh_core::{
     id::{LeaseToken, StepId},
     name::Name,
 };
+use relaymesh_store::Content;
 
 /// Everything that comes from outside.
 pub trait World: Send + 'static {
@@ -44,7 +45,7 @@ pub struct Work {
     /// Which attempt this is, from 1.
     pub attempt: u32,
     /// What it is given.
-    pub input: Vec<u8>,
+    pub input: Content,
 }
 
 /// Proof of holding a step.
@@ -65,8 +66,8 @@ pub enum Outcome {
     Done {
         /// What kind of bytes.
         media: Media,
-        /// The result.
-        result: Vec<u8>,
+        /// The result. What is long must be a blob by now.
+        result: Content,
     },
     /// With an error.
     Failed {

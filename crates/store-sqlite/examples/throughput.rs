@@ -15,7 +15,7 @@ use relaymesh_core::{
     task::{Status, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Batch, ContentKey, ContentPut, Head, IdempotencyRow, Queue, StepKey, StepPut, Store, StoredOp, TaskPut,
+    Batch, Content, ContentKey, ContentPut, Head, IdempotencyRow, Queue, StepKey, StepPut, Store, StoredOp, TaskPut,
 };
 use relaymesh_store_sqlite::{Options, SqliteStore, reference};
 use std::{
@@ -98,7 +98,7 @@ impl Maker {
             batch.tasks.push(self.task(key, true, Status::Running));
             batch.steps.push(self.step(key, true));
             batch.idempotency.push(self.idempotency(key, true));
-            batch.content.push(ContentPut { key: ContentKey::new(key, 0), bytes: vec![3; 40] });
+            batch.content.push(ContentPut { key: ContentKey::new(key, 0), content: Content::Inline(vec![3; 40]) });
         }
         batch.head = self.head.clone();
         batch
@@ -111,7 +111,7 @@ impl Maker {
             batch.tasks.push(self.task(key, false, Status::Success));
             batch.steps.push(self.step(key, false));
             batch.idempotency.push(self.idempotency(key, false));
-            batch.content.push(ContentPut { key: ContentKey::new(pos, 0), bytes: vec![7; 40] });
+            batch.content.push(ContentPut { key: ContentKey::new(pos, 0), content: Content::Inline(vec![7; 40]) });
         }
         batch.head = self.head.clone();
         batch

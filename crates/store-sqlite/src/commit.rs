@@ -6,7 +6,7 @@
 
 use crate::{columns, head};
 use relaymesh_core::row::RowSum;
-use relaymesh_store::{Batch, Error, Head, IdempotencyRow, StepPut, TaskPut};
+use relaymesh_store::{Batch, Content, Error, Head, IdempotencyRow, StepPut, TaskPut};
 use rusqlite::{CachedStatement, Connection};
 
 /// Why a batch cannot be written. The transaction is still open, or SQLite has undone it.
@@ -181,8 +181,15 @@ fn content(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
         return Ok(());
     }
     let mut insert = connection.prepare_cached("INSERT INTO content (content_key, bytes) VALUES (?1, ?2)")?;
-    for content in &batch.content {
-        insert.execute((columns::int(content.key.raw())?, &content.bytes[..]))?;
+    for put in &batch.content {
+        let key = columns::int(put.key.raw())?;
+        match &put.content {
+            Content::Inline(bytes) => drop(insert.execute((key, &bytes[..]))?),
+            Content::Blob(blob) => {
+                let sql = "INSERT INTO content (content_key, bytes, blob_hash, blob_bytes) VALUES (?1, x'', ?2, ?3)";
+                connection.prepare_cached(sql)?.execute((key, &blob.hash.0[..], blob.len))?;
+            }
+        }
     }
     Ok(())
 }

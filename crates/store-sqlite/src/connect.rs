@@ -27,6 +27,7 @@ pub(crate) fn checkpointer(root: &Root, options: &Options) -> Result<Connection,
 pub(crate) fn reader(root: &Root) -> Result<Connection, Error> {
     let connection = open(root, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     schema::refuse_unknown(&connection)?;
+    schema::refuse_outdated(&connection)?;
     pragma::apply(&connection, &pragma::reader())?;
     Ok(connection)
 }

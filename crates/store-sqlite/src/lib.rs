@@ -5,6 +5,7 @@
 //!     lock                held for life, never deleted
 //!     head                the sidecar: position and hash of the newest acknowledged op, in two alternating slots
 //!     relaymesh.db        ops, rows, content, journals        + -wal, -shm
+//!     blobs/<hash>        content that is too long for the database
 //!
 //!   commit   statvfs (now and then) → BEGIN IMMEDIATE → rows → COMMIT (synced) → write `head` → Ok
 //!   beside   a thread syncs `head` within 50 ms; another one checkpoints the WAL
@@ -18,6 +19,7 @@
 //! What is absent on purpose: rules (they are in the kernel), retries of a failed sync (the kernel of the operating
 //! system may have dropped the pages), and custom SQL functions (people read the views with the plain `sqlite3` shell).
 
+mod blobs;
 mod check;
 mod checkpoint;
 mod columns;
@@ -44,6 +46,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use blobs::FileBlobs;
 pub use options::{Options, Sync};
 pub use reader::SqliteReader;
 pub use recover::Recovery;

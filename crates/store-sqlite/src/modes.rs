@@ -23,6 +23,16 @@ pub(crate) fn make_folder(root: &Root) -> Result<(), Error> {
     enforce(root)
 }
 
+/// Makes a folder in the root, or takes one that is there and ours.
+pub(crate) fn make_subfolder(folder: &Path) -> Result<(), Error> {
+    match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failure::io("cannot make", folder, &error)),
+    }
+    one(folder, FOLDER_MODE)
+}
+
 /// Sees to it that the folder and every file in it have the right mode. What is not ours to change stops the open.
 pub(crate) fn enforce(root: &Root) -> Result<(), Error> {
     one(root.folder(), FOLDER_MODE)?;

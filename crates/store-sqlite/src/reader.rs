@@ -3,14 +3,15 @@
 //! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
 //! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
 
-use crate::{Root, check, columns, connect, failure, head, rows, sidecar::Sidecar};
+use crate::{Root, blobs, check, columns, connect, failure, head, rows, sidecar::Sidecar};
 use relaymesh_core::{
+    hash::Hash,
     id::{NodeId, RequestId, StepId, TaskId, WorkerId},
     name::Name,
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter,
+    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::Path;
@@ -33,13 +34,15 @@ pub(crate) const NEWEST_REQUEST: &str = "SELECT max(key) FROM idempotency_rows W
 #[derive(Debug)]
 pub struct SqliteReader {
     connection: Connection,
+    root: Root,
 }
 
 impl SqliteReader {
     /// Opens the store in the folder `root` for reading. Takes no lock, and does not ask whether the store has forgotten
     /// something, see [`SqliteReader::remembers`].
     pub fn open(root: &Path) -> Result<Self, Error> {
-        Ok(Self { connection: connect::reader(&Root::new(root))? })
+        let root = Root::new(root);
+        Ok(Self { connection: connect::reader(&root)?, root })
     }
 
     /// Whether the store in `root` knows all that it has acknowledged: `Amnesia` or `Damaged` when not. What is read is
@@ -103,12 +106,12 @@ impl Reader for SqliteReader {
         }
     }
 
-    fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {
-        let ask = || {
-            let mut statement = self.connection.prepare_cached("SELECT bytes FROM content WHERE content_key = ?1")?;
-            statement.query_row([columns::time(key.raw())], |row| row.get(0)).optional()
-        };
-        ask().map_err(|error| failure::sqlite("cannot read content", &error))
+    fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error> {
+        rows::content(&self.connection, key)
+    }
+
+    fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
+        blobs::read(&self.root, hash)
     }
 
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {

@@ -15,6 +15,8 @@ impl Root {
     pub const DATABASE_NEW: &str = "relaymesh.db.new";
     /// Name of the sidecar.
     pub const HEAD: &str = "head";
+    /// Name of the folder with content that is too long for the database.
+    pub const BLOBS: &str = "blobs";
     /// Name of the lock.
     pub const LOCK: &str = "lock";
 
@@ -51,6 +53,11 @@ impl Root {
     /// The sidecar.
     pub fn head(&self) -> PathBuf {
         self.folder.join(Self::HEAD)
+    }
+
+    /// The folder with content that is too long for the database.
+    pub fn blobs(&self) -> PathBuf {
+        self.folder.join(Self::BLOBS)
     }
 
     /// The lock.

@@ -11,7 +11,7 @@ use relaymesh_core::{
     row::{self, RowKey, RowSum},
     task::{Step, Task, TaskRows, spec::IdempotencyKey},
 };
-use relaymesh_store::{Error, IdempotencyRow, Queue, StepKey, StoredOp};
+use relaymesh_store::{Blob, Content, ContentKey, Error, IdempotencyRow, Queue, StepKey, StoredOp};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// What a task's row is read from; see [`task_row`].
@@ -118,6 +118,21 @@ fn step_row(row: &Row<'_>, task: &Task, place: u16) -> Result<Step, Error> {
     } else {
         Err(disagrees("step", StepKey::new(task.key, place).raw(), task.id))
     }
+}
+
+/// What lies at this key.
+pub(crate) fn content(connection: &Connection, key: ContentKey) -> Result<Option<Content>, Error> {
+    let failed = |error| failure::sqlite("cannot read content", &error);
+    let sql = "SELECT bytes, blob_hash, blob_bytes FROM content WHERE content_key = ?1";
+    let mut statement = connection.prepare_cached(sql).map_err(failed)?;
+    let read = |row: &Row<'_>| {
+        let hash: Option<[u8; 32]> = row.get(1)?;
+        Ok(match hash {
+            None => Content::Inline(row.get(0)?),
+            Some(hash) => Content::Blob(Blob::new(Hash(hash), row.get(2)?, None)),
+        })
+    };
+    statement.query_row([columns::time(key.raw())], read).optional().map_err(failed)
 }
 
 /// Ops after `after`, in order and without a gap.

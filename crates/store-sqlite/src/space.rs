@@ -32,19 +32,24 @@ impl Space {
         if self.unseen_bytes < LOOK_EVERY_BYTES {
             return Ok(());
         }
-        let found = rustix::fs::statvfs(root.folder()).map_err(|error| Error::Io {
-            detail: format!("cannot see the free space of {}: {error}", root.folder().display()),
-        })?;
-        let free = found.f_bavail.saturating_mul(found.f_frsize);
-        if free < self.min_free_bytes {
-            let detail = format!(
-                "{free} bytes are free on the disk of {}, and min_free_disk_bytes is {}; make room and try again",
-                root.folder().display(),
-                self.min_free_bytes
-            );
-            return Err(Error::Full { detail });
-        }
+        check(root, self.min_free_bytes)?;
         self.unseen_bytes = 0;
         Ok(())
     }
+}
+
+/// `Full` if there is too little room now.
+pub(crate) fn check(root: &Root, min_free_bytes: u64) -> Result<(), Error> {
+    let found = rustix::fs::statvfs(root.folder()).map_err(|error| Error::Io {
+        detail: format!("cannot see the free space of {}: {error}", root.folder().display()),
+    })?;
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    if free >= min_free_bytes {
+        return Ok(());
+    }
+    let detail = format!(
+        "{free} bytes are free on the disk of {}, and min_free_disk_bytes is {min_free_bytes}; make room and try again",
+        root.folder().display(),
+    );
+    Err(Error::Full { detail })
 }

@@ -14,7 +14,7 @@
 //! An undo that fails, or after which the head is not the old one, is poison as well: then nobody knows what is there.
 
 use crate::{
-    Options, Root, SqliteReader, check,
+    FileBlobs, Options, Root, SqliteReader, check,
     checkpoint::{self, Checkpointer},
     commit::{self, Failure},
     connect, failure,
@@ -45,6 +45,7 @@ pub struct SqliteStore {
     sidecar: Sidecar,
     head: Head,
     space: Space,
+    blobs: FileBlobs,
     wal: checkpoint::Wal,
     pub(crate) poison: Poison,
     root: Root,
@@ -128,6 +129,7 @@ impl SqliteStore {
             sidecar.file().sync_data().map_err(|error| failure::io("cannot sync the sidecar", &path, &error))?;
         }
         let wal = checkpoint::Wal::new(&connection, options)?;
+        let blobs = FileBlobs::open(&root, options.min_free_disk_bytes)?;
         let poison = Poison::default();
         let thread = |error: std::io::Error| failure::io("cannot start a thread for", root.folder(), &error);
         let flusher = Flusher::start(sidecar.file(), poison.clone()).map_err(thread)?;
@@ -140,6 +142,7 @@ impl SqliteStore {
             sidecar,
             head,
             space: Space::new(options.min_free_disk_bytes),
+            blobs,
             wal,
             poison,
             root,
@@ -223,9 +226,14 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     type Reader = SqliteReader;
+    type Blobs = FileBlobs;
 
     fn reader(&self) -> Result<SqliteReader, Error> {
         SqliteReader::open(self.root.folder())
+    }
+
+    fn blobs(&self) -> FileBlobs {
+        self.blobs.clone()
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use relaymesh_core::{
     task::{Status, spec::IdempotencyKey},
 };
 
-use crate::{ContentKey, StepKey, traits::Queue};
+use crate::{Content, ContentKey, StepKey, traits::Queue};
 
 /// Where a log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,8 +168,8 @@ pub struct IdempotencyRow {
 pub struct ContentPut {
     /// Where it lies.
     pub key: ContentKey,
-    /// The bytes that the op names by hash.
-    pub bytes: Vec<u8>,
+    /// What the op names by hash. A blob is durable already.
+    pub content: Content,
 }
 
 /// A word from a worker that did not hold the step any more (D7).

@@ -7,6 +7,7 @@
 //! This crate does no I/O.
 
 pub mod batch;
+pub mod content;
 pub mod error;
 pub mod key;
 pub mod memory;
@@ -18,6 +19,7 @@ pub mod verify;
 pub mod contract;
 
 pub use batch::{Batch, ContentPut, Head, Heartbeat, IdempotencyRow, LeaseConflict, StepPut, StoredOp, TaskPut};
+pub use content::{Blob, Blobs, Content};
 pub use error::Error;
 pub use key::{ContentKey, StepKey};
 pub use saved::Saved;

@@ -10,10 +10,11 @@
 mod state;
 
 use crate::{
-    Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, Store, StoredOp, TaskFilter,
-    TaskPut,
+    Batch, Blob, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, Store,
+    StoredOp, TaskFilter, TaskPut,
 };
 use relaymesh_core::{
+    hash::Hash,
     id::{NodeId, RequestId, TaskId, WorkerId},
     name::Name,
     row::{self, RowKey},
@@ -101,11 +102,24 @@ impl Drop for MemoryStore {
     }
 }
 
+impl Blobs for Disk {
+    fn put(&self, bytes: &[u8]) -> Result<Blob, Error> {
+        let (hash, len) = (Hash::sha256(bytes), u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        self.state().blobs.entry(hash).or_insert_with(|| bytes.to_vec());
+        Ok(Blob::new(hash, len, None))
+    }
+}
+
 impl Store for MemoryStore {
     type Reader = MemoryReader;
+    type Blobs = Disk;
 
     fn reader(&self) -> Result<MemoryReader, Error> {
         Ok(self.disk.reader())
+    }
+
+    fn blobs(&self) -> Disk {
+        self.disk.clone()
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<(), Error> {
@@ -152,8 +166,12 @@ impl Reader for MemoryReader {
         Ok(self.disk.state().idempotency.keys().filter_map(request).max())
     }
 
-    fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {
+    fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error> {
         Ok(self.disk.state().content.get(&key).cloned())
+    }
+
+    fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.disk.state().blobs.get(hash).cloned())
     }
 
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {

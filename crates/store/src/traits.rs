@@ -1,7 +1,8 @@
 //! What a store promises. One writer, any number of readers.
 
-use crate::{Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
+use crate::{Batch, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
 use relaymesh_core::{
+    hash::Hash,
     id::{NodeId, RequestId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
@@ -12,9 +13,14 @@ use relaymesh_core::{
 pub trait Store: Send + 'static {
     /// What reads it.
     type Reader: Reader;
+    /// What takes its blobs.
+    type Blobs: Blobs;
 
     /// A new reader. It sees every batch whose commit has returned.
     fn reader(&self) -> Result<Self::Reader, Error>;
+
+    /// Where blobs go before an op names them. May be used from any thread.
+    fn blobs(&self) -> Self::Blobs;
 
     /// Makes the batch durable: all of it or, on any error but `Poisoned`, none of it.
     ///
@@ -48,8 +54,25 @@ pub trait Reader: Send + 'static {
     /// greater one repeats nothing and need not be looked up.
     fn newest_request(&mut self) -> Result<Option<RequestId>, Error>;
 
-    /// The bytes at `key`. Whoever asks checks them against the reference that led there.
-    fn content(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error>;
+    /// What lies at `key`. Whoever asks checks it against the reference that led there.
+    fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error>;
+
+    /// The bytes of a blob, to be checked likewise.
+    fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error>;
+
+    /// The bytes at `key`, wherever they lie, to be checked likewise. A blob that is named and not there is damage.
+    fn bytes(&mut self, key: ContentKey) -> Result<Option<Vec<u8>>, Error> {
+        match self.content(key)? {
+            None => Ok(None),
+            Some(Content::Inline(bytes)) => Ok(Some(bytes)),
+            Some(Content::Blob(blob)) => match self.blob(&blob.hash)? {
+                Some(bytes) => Ok(Some(bytes)),
+                None => Err(Error::Damaged {
+                    detail: format!("the blob {} is missing: put the folder `blobs` back from a backup", blob.hash),
+                }),
+            },
+        }
+    }
 
     /// Ops after `pos`, in order.
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error>;

@@ -11,6 +11,7 @@ use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Config, Driver, Error as DriverError, Handle, Submit, Until},
     host::Host,
 };
+use relaymesh_store::{Content, Store as _};
 use relaymesh_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
 use std::{
@@ -85,7 +86,8 @@ pub(super) fn growth(dir: &Path, tasks: u64) -> Result<Value, Error> {
 fn start(dir: &Path) -> Result<Driver<SqliteStore>, Error> {
     std::fs::create_dir_all(dir).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
     let store = SqliteStore::create(&dir.join("root"), NodeId::new(1, rand::random()), &Options::default())?;
-    Ok(Driver::start(store, Config::default(), |finished| Host::new(0, finished, |_| {}))?)
+    let blobs = store.blobs();
+    Ok(Driver::start(store, Config::default(), |finished| Host::new(0, blobs, finished, |_| {}))?)
 }
 
 fn stop(driver: Driver<SqliteStore>) -> Result<(), Error> {
@@ -145,7 +147,9 @@ impl Load {
         let key = IdempotencyKey::RequestId(RequestId::new(crate::time::now_ms(), u128::from(self.sent)));
         self.started[caller] = Instant::now();
         let prepared = Request::single(self.agent.clone(), Some(input)).prepare(&self.namespace, Some(key), 1)?;
-        let submit = Submit { namespace: self.namespace.clone(), prepared, until: Until::Ended };
+        let inputs = prepared.inputs.into_iter().map(|(place, bytes)| (place, Content::Inline(bytes))).collect();
+        let (namespace, schedule) = (self.namespace.clone(), prepared.schedule);
+        let submit = Submit { namespace, schedule, inputs, until: Until::Ended };
         let ends = self.ends.0.clone();
         self.handle.send(self.caller.clone(), Command::Submit(submit), move |answer| drop(ends.send((caller, answer))));
         Ok(())

@@ -1,8 +1,15 @@
 //! `relaymesh init`
 
-use crate::{args::Context, error::Error, exit::Exit, output, root};
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    output, root,
+};
+use relaymesh_core::id::NodeId;
 use relaymesh_store::Reader as _;
 use serde_json::json;
+use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +27,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let created = !root::exists(&context.root);
-    let node = if created { root::create(&context.root)?.1 } else { root::read(&context.root)?.head()?.chain.origin };
+    let node = if created { root::create(&context.root)?.1 } else { existing(&context.root)? };
     let folder = context.root.display().to_string();
     if context.json {
         output::value(&json!({ "root": folder, "node": node, "created": created }));
@@ -34,4 +41,16 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         output::note(&format!("there is a root in {folder} already; nothing changed"));
     }
     Ok(Exit::Done)
+}
+
+/// The node of a root that is there. A store of an older relaymesh is brought up to date by opening it for writing.
+fn existing(folder: &Path) -> Result<NodeId, Error> {
+    let mut reader = match root::read(folder) {
+        Err(error) if error.code == Code::Unusable => {
+            root::open(folder)?.close()?;
+            root::read(folder)
+        }
+        read => read,
+    }?;
+    Ok(reader.head()?.chain.origin)
 }

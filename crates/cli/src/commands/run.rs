@@ -9,6 +9,7 @@ use crate::{
     watch::Watch,
 };
 use relaymesh_runtime::driver::{Submit, Until};
+use relaymesh_store::Store as _;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = flow::read(&args.flow)?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
     let store = root::open_or_create(&context.root)?;
-    let submit = Submit { namespace: context.namespace.clone(), prepared, until: Until::Accepted };
+    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted, &store.blobs())?;
     let mut watch = Watch::new(context, args.watch);
     drive(context, store, Start::Submit(Box::new(submit)), &mut watch, None)
 }

@@ -10,6 +10,7 @@ use crate::{
 };
 use relaymesh_core::{lanes::Priority, name::Name, task::request::Request};
 use relaymesh_runtime::driver::{Answer, Command, Submit, Until};
+use relaymesh_store::Store as _;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = args.request()?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
     let store = root::open_or_create(&context.root)?;
-    let submit = Submit { namespace: context.namespace.clone(), prepared, until: Until::Accepted };
+    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted, &store.blobs())?;
     if args.wait {
         return drive(context, store, Start::Submit(Box::new(submit)), &mut Watch::new(context, false), None);
     }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     backoff::Backoff,
     canonical,
-    content::{ContentRef, INLINE_BYTES_MAX, Media},
+    content::{CONTENT_BYTES_MAX, ContentRef, Media},
     hash::Hash,
     lanes::Priority,
     name::Name,
@@ -118,7 +118,7 @@ pub enum Error {
     Canonical(#[from] canonical::Error),
     /// An input is too long.
     #[error(
-        "step `{step}`: the input is {found} bytes long; at most {INLINE_BYTES_MAX} are possible. Put the rest in a file and pass its path"
+        "step `{step}`: the input is {found} bytes long; at most {CONTENT_BYTES_MAX} are possible. Put the rest in a file and pass its path"
     )]
     InputTooLong {
         /// The step.
@@ -233,7 +233,7 @@ fn unknown_step(step: &StepRequest, field: &'static str, unknown: &Name) -> Erro
 
 fn input_bytes(step: &StepRequest, value: &Value) -> Result<Vec<u8>, Error> {
     let bytes = value.to_string().into_bytes();
-    if bytes.len() > INLINE_BYTES_MAX {
+    if bytes.len() > CONTENT_BYTES_MAX {
         return Err(Error::InputTooLong { step: step.id.clone(), found: bytes.len() });
     }
     Ok(bytes)

@@ -7,7 +7,7 @@ use relaymesh_core::{
     name::Name,
     task::spec::IdempotencyKey,
 };
-use relaymesh_store::{Batch, ContentKey, Head};
+use relaymesh_store::{Batch, Content, ContentKey, Head};
 use std::sync::Arc;
 
 /// What is decided and not yet given to the writer.
@@ -64,7 +64,7 @@ impl Open {
 }
 
 /// Content that a batch carries. Content is pushed in the order of its ops, so its keys are sorted.
-pub(super) fn content_of(batch: &Batch, key: ContentKey) -> Option<&[u8]> {
+pub(super) fn content_of(batch: &Batch, key: ContentKey) -> Option<&Content> {
     let found = batch.content.binary_search_by_key(&key, |put| put.key).ok()?;
-    Some(&batch.content[found].bytes)
+    Some(&batch.content[found].content)
 }

@@ -2,13 +2,13 @@
 
 use crate::world::{Hold, Outcome};
 use relaymesh_core::{
-    content::INLINE_BYTES_MAX,
     hash::Hash,
     id::{StepId, TaskId, WorkerId},
     name::Name,
     op::{CancelMode, Kind, WriteClass},
-    task::{Refusal, Status, request::Prepared},
+    task::{Refusal, Status, request::Prepared, spec::Schedule},
 };
+use relaymesh_store::{Blobs, Content};
 
 /// One command with who asks and where the answer goes.
 pub struct Request {
@@ -109,10 +109,26 @@ pub enum Command {
 pub struct Submit {
     /// The team or project it belongs to.
     pub namespace: Name,
-    /// The graph and its content.
-    pub prepared: Prepared,
+    /// The graph.
+    pub schedule: Schedule,
+    /// Each step's input, by the step's place.
+    pub inputs: Vec<(u16, Content)>,
     /// When to answer.
     pub until: Until,
+}
+
+impl Submit {
+    /// A request that was prepared. Long inputs become blobs, durable when this returns; do it on the caller's thread.
+    pub fn new<B: Blobs>(
+        namespace: Name,
+        prepared: Prepared,
+        until: Until,
+        blobs: &B,
+    ) -> Result<Self, relaymesh_store::Error> {
+        let stow = |(place, bytes)| Ok((place, Content::stow(bytes, blobs)?));
+        let inputs = prepared.inputs.into_iter().map(stow).collect::<Result<_, _>>()?;
+        Ok(Self { namespace, schedule: prepared.schedule, inputs, until })
+    }
 }
 
 /// When a submit is answered.
@@ -171,7 +187,7 @@ pub enum Error {
         task: TaskId,
     },
     /// Rejected: a result is longer than a result may be. Nothing changed.
-    #[error("the result is {found} bytes long; at most {INLINE_BYTES_MAX} are possible")]
+    #[error("the result is {found} bytes long; at most {} are possible", relaymesh_core::content::CONTENT_BYTES_MAX)]
     ResultTooLong {
         /// Its length.
         found: usize,

@@ -1,18 +1,13 @@
 //! What follows a commit, however it ended.
 
 use super::{
-    batch::{After, InFlight, Open, content_of},
+    batch::{After, InFlight, Open},
     command::{Error, Reply},
     engine::Engine,
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
-use relaymesh_core::{
-    content::ContentRef,
-    id::TaskId,
-    lanes::Lanes,
-    task::{Status, Step, TaskRows},
-};
-use relaymesh_store::{Batch, ContentKey, Reader};
+use relaymesh_core::{id::TaskId, lanes::Lanes, task::Status};
+use relaymesh_store::{Batch, Reader};
 use std::sync::Arc;
 
 /// How long to wait before a full disk is tried again.
@@ -107,30 +102,6 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
     }
 
-    /// What the step is given: its own input, or the results of the steps that it depends on. Checked when read (D3).
-    fn input(&mut self, hold: Hold, batch: &Batch) -> Result<Vec<u8>, String> {
-        let Some(rows) = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref()) else {
-            return Err("its rows are gone".to_owned());
-        };
-        let step = &rows.steps[usize::from(hold.step.index)];
-        let reader = &mut self.reader;
-        let mut read = |key: ContentKey, named: ContentRef| {
-            let bytes = match content_of(batch, key) {
-                Some(bytes) => bytes.to_vec(),
-                None => match reader.content(key).map_err(|error| error.to_string())? {
-                    Some(bytes) => bytes,
-                    None => return Err("its input is missing".to_owned()),
-                },
-            };
-            named.check(&bytes).map_err(|damaged| damaged.to_string())?;
-            Ok(bytes)
-        };
-        if let Some(input) = step.spec.input {
-            return read(ContentKey::new(rows.task.key, hold.step.index), input);
-        }
-        dependencies(rows, step, &mut read)
-    }
-
     /// The batch changed nothing, and what was decided after it stood on it: reject both and read the rows again.
     fn rolled_back(&mut self, in_flight: InFlight, error: &relaymesh_store::Error) {
         let detail = error.to_string();
@@ -185,27 +156,6 @@ impl<R: Reader, W: World> Engine<R, W> {
             reply(Err(Error::Indeterminate(why.to_owned())));
         }
     }
-}
-
-/// `{step: result}` of the steps that it depends on; `null` when it depends on none.
-fn dependencies(
-    rows: &TaskRows,
-    step: &Step,
-    read: &mut dyn FnMut(ContentKey, ContentRef) -> Result<Vec<u8>, String>,
-) -> Result<Vec<u8>, String> {
-    if step.spec.depends_on.is_empty() {
-        return Ok(b"null".to_vec());
-    }
-    let mut results = serde_json::Map::new();
-    for of in &step.spec.depends_on {
-        let done = &rows.steps[usize::from(*of)];
-        let result = done.result.ok_or_else(|| format!("step `{}` has no result", done.spec.name))?;
-        let bytes = read(ContentKey::new(done.result_pos, 0), result)?;
-        let value = serde_json::from_slice(&bytes)
-            .unwrap_or_else(|_| serde_json::Value::String(String::from_utf8_lossy(&bytes).into_owned()));
-        results.insert(done.spec.name.to_string(), value);
-    }
-    Ok(serde_json::Value::Object(results).to_string().into_bytes())
 }
 
 pub(super) fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {

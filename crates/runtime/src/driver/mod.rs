@@ -24,6 +24,7 @@ mod command;
 mod commit;
 mod dispatch;
 mod engine;
+mod input;
 mod recover;
 mod threads;
 mod ticks;

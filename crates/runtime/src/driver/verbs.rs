@@ -7,12 +7,12 @@ use super::{
 use crate::world::{Finished, Hold, Outcome, World};
 use relaymesh_core::{
     backoff::JITTER_MS_MAX,
-    content::{ContentRef, INLINE_BYTES_MAX},
+    content::INLINE_BYTES_MAX,
     id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{Body, Held, WriteClass},
     task::{Refusal, Status, fail::shortened, spec::IdempotencyKey},
 };
-use relaymesh_store::{ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader};
+use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader};
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Decides one command. Its answer waits for the commit of the batch that it was decided in.
@@ -78,6 +78,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             return;
         }
         let caller = self.itself.clone();
+        let finished = Finished { outcome: sized(finished.outcome), ..finished };
         self.open.after.outcomes.push(finished.clone());
         // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
         if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome) {
@@ -86,10 +87,10 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn submit(&mut self, caller: &Caller, submit: Submit) -> Result<(Answer, Until), Error> {
-        let Submit { namespace, prepared, until } = submit;
-        let key = &prepared.schedule.key;
+        let Submit { namespace, schedule, inputs, until } = submit;
+        let key = &schedule.key;
         if let Some((task, fingerprint)) = self.known(&namespace, key)? {
-            if fingerprint != prepared.schedule.fingerprint {
+            if fingerprint != schedule.fingerprint {
                 return Err(Error::KeyReused { key: key.to_string(), task });
             }
             self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
@@ -98,10 +99,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let task = TaskId::new(self.world.now().wall_ms, self.world.random());
         let key = key.clone();
-        let schedule = prepared.schedule;
         let pos = self.write_new(task, namespace.clone(), caller, Body::ScheduleJob { schedule })?;
-        let put = |(index, bytes)| ContentPut { key: ContentKey::new(pos, index), bytes };
-        self.open.batch.content.extend(prepared.inputs.into_iter().map(put));
+        let put = |(index, content)| ContentPut { key: ContentKey::new(pos, index), content };
+        self.open.batch.content.extend(inputs.into_iter().map(put));
         self.open.after.keys.push((namespace.clone(), key.clone()));
         self.keys.insert((namespace, key), task);
         let status = self.status(task);
@@ -173,16 +173,16 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {
         match outcome {
-            Outcome::Done { result, .. } if result.len() > INLINE_BYTES_MAX => {
+            Outcome::Done { result: Content::Inline(result), .. } if result.len() > INLINE_BYTES_MAX => {
                 Err(Error::ResultTooLong { found: result.len() })
             }
             Outcome::Done { media, result } => {
-                let body = Body::CompleteJob { held: held(hold), result: ContentRef::of(media, &result) };
+                let body = Body::CompleteJob { held: held(hold), result: result.named(media) };
                 let status = self.fenced(caller, hold, "complete", body)?;
                 // The op's own position: what it led to, such as the next step's claim, came after it.
                 let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
                 let pos = rows.map_or(0, |rows| rows.steps[usize::from(hold.step.index)].result_pos);
-                self.put_content(ContentPut { key: ContentKey::new(pos, 0), bytes: result });
+                self.put_content(ContentPut { key: ContentKey::new(pos, 0), content: result });
                 Ok(status)
             }
             Outcome::Failed { error, retryable } => {
@@ -215,6 +215,16 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn jitter_ms(&mut self) -> u32 {
         let drawn = self.world.random() % u128::from(JITTER_MS_MAX + 1);
         u32::try_from(drawn).unwrap_or(0)
+    }
+}
+
+/// A result that cannot be kept is a failure: nobody would ever finish the attempt otherwise.
+fn sized(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Done { result: Content::Inline(result), .. } if result.len() > INLINE_BYTES_MAX => {
+            Outcome::Failed { error: Error::ResultTooLong { found: result.len() }.to_string(), retryable: false }
+        }
+        Outcome::Done { .. } | Outcome::Failed { .. } => outcome,
     }
 }
 

@@ -30,8 +30,10 @@ pub(crate) struct Migration {
 }
 
 /// Every migration there is, in order.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, description: "log, rows, content, journals", sql: tables::V1 }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, description: "log, rows, content, journals", sql: tables::V1 },
+    Migration { version: 2, description: "blobs", sql: tables::V2 },
+];
 
 /// The newest schema that this program knows.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
@@ -63,6 +65,19 @@ pub(crate) fn refuse_unknown(connection: &Connection) -> Result<(), Error> {
         return Err(Error::Unusable { detail });
     }
     Ok(())
+}
+
+/// Refuses a file that an older program left. Readers change nothing; the writer will.
+pub(crate) fn refuse_outdated(connection: &Connection) -> Result<(), Error> {
+    let found = number(connection, "PRAGMA user_version")?;
+    if found == SCHEMA_VERSION {
+        return Ok(());
+    }
+    let detail = format!(
+        "the store has schema {found}, of an older relaymesh, and this program reads schema {SCHEMA_VERSION}: \
+         `relaymesh init` brings it up to date"
+    );
+    Err(Error::Unusable { detail })
 }
 
 /// Brings the tables and views up to what this program knows.

@@ -104,3 +104,10 @@ CREATE TABLE worker_heartbeats (
     at_ms          INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
+
+/// Migration 2. Content that lies in a blob has no bytes here.
+pub(super) const V2: &str = "
+ALTER TABLE content ADD COLUMN blob_hash BLOB;
+ALTER TABLE content ADD COLUMN blob_bytes INTEGER;
+CREATE INDEX idx_content_blob ON content (blob_hash) WHERE blob_hash IS NOT NULL;
+";

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::schema::{self, MIGRATIONS, Migration, SCHEMA_VERSION};
-use relaymesh_store::Error;
+use relaymesh_store::{Error, Reader as _};
 use rusqlite::Connection;
 
 fn edit(world: &World, sql: &str) {
@@ -26,10 +26,11 @@ fn versions_count_up_from_one() {
 fn each_migration_is_recorded_and_applied_once() {
     let mut connection = Connection::open_in_memory().unwrap();
     let more = || {
-        let second = Migration { version: 2, description: "one more", sql: "CREATE TABLE more (a INTEGER) STRICT;" };
+        let sql = "CREATE TABLE more (a INTEGER) STRICT;";
+        let second = Migration { version: 2, description: "one more", sql };
         [Migration { version: 1, description: "", sql: MIGRATIONS[0].sql }, second]
     };
-    schema::migrate(&mut connection, MIGRATIONS, 7).unwrap();
+    schema::migrate(&mut connection, &MIGRATIONS[..1], 7).unwrap();
     schema::migrate(&mut connection, &more(), 8).unwrap();
     schema::migrate(&mut connection, &more(), 9).unwrap();
     let mut statement = connection.prepare("SELECT version, applied_at_ms, success FROM schema_migrations").unwrap();
@@ -44,6 +45,24 @@ fn a_migration_that_fails_leaves_nothing_behind() {
     assert!(schema::migrate(&mut connection, &[Migration { version: 1, description: "", sql }], 0).is_err());
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
     assert_eq!(tables, 0);
+}
+
+/// A store of the first schema, as an older relaymesh left it: readers say what to do, and the writer does it.
+#[test]
+fn an_older_store_is_brought_up_to_date_by_its_writer() {
+    let mut world = World::new();
+    world.close();
+    edit(
+        &world,
+        "DROP INDEX idx_content_blob; ALTER TABLE content DROP COLUMN blob_hash; \
+         ALTER TABLE content DROP COLUMN blob_bytes; DELETE FROM schema_migrations WHERE version = 2; \
+         PRAGMA user_version = 1;",
+    );
+    let Err(Error::Unusable { detail }) = crate::SqliteReader::open(world.root().folder()) else { panic!("too old") };
+    assert!(detail.contains("schema 1") && detail.contains("relaymesh init"), "{detail}");
+    world.store = Some(world.open().unwrap());
+    world.finish_one();
+    assert_eq!(world.reader().head().unwrap().pos, 3);
 }
 
 #[test]
@@ -64,7 +83,7 @@ fn a_migration_that_somebody_changed_is_refused() {
     let mut world = World::new();
     world.close();
     edit(&world, "UPDATE schema_migrations SET checksum = 'x'");
-    assert!(unusable(&world).contains("migration 1 has checksum x"));
+    assert!(unusable(&world).contains("migration 1 has checksum x"), "the first that differs");
     edit(&world, "UPDATE schema_migrations SET success = 0");
     assert!(unusable(&world).contains("migration 1 did not finish"));
     edit(&world, "DELETE FROM schema_migrations");

@@ -63,6 +63,7 @@ fn the_contracts_indexes_have_their_names() {
     assert_eq!(
         names,
         [
+            "idx_content_blob",
             "idx_idempotency_processed_at",
             "idx_messages_state_priority_created",
             "idx_steps_lease_owner_updated",

@@ -2,8 +2,8 @@
 
 use super::{Backend, author::WORKERS, gallery::gallery, graph::Graph, snapshot::all_tasks, world::World};
 use crate::{
-    Batch, ContentKey, ContentPut, Heartbeat, IdempotencyRow, LeaseConflict, Reader, StepKey, StepPut, StoredOp,
-    TaskFilter, TaskPut,
+    Batch, Content, ContentKey, ContentPut, Heartbeat, IdempotencyRow, LeaseConflict, Reader, StepKey, StepPut,
+    StoredOp, TaskFilter, TaskPut,
 };
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -136,7 +136,7 @@ pub fn refused_rows_leave_no_trace<B: Backend>() {
 pub fn refused_content_leaves_no_trace<B: Backend>() {
     refuse_sections::<B>(|_, part| {
         let key = ContentKey::new(part.head.pos + 1, 0);
-        part.content.push(ContentPut { key, bytes: b"left over".to_vec() });
+        part.content.push(ContentPut { key, content: Content::Inline(b"left over".to_vec()) });
     });
 }
 

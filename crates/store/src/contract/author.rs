@@ -8,7 +8,7 @@ use super::{
     graph::{Graph, name},
     snapshot::all_tasks,
 };
-use crate::{Batch, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Saved, StoredOp, TaskFilter};
+use crate::{Batch, Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Saved, StoredOp, TaskFilter};
 use relaymesh_core::{
     content::{ContentRef, Media},
     hash::Hash,
@@ -106,15 +106,15 @@ impl Author {
         let key = graph.key.clone().unwrap_or_else(|| IdempotencyKey::RequestId(RequestId::from_bytes(id.to_bytes())));
         let mut steps = graph.steps.clone();
         let pos = self.batch.head.pos + 1;
-        for (place, bytes) in &graph.inputs {
-            steps[usize::from(*place)].input = Some(ContentRef::of(Media::Json, bytes));
+        for (place, content) in &graph.inputs {
+            steps[usize::from(*place)].input = Some(content.named(Media::Json));
         }
         let fingerprint = Hash::sha256(format!("{steps:?}").as_bytes());
         let schedule = Schedule { name: graph.namespace.clone(), key, fingerprint, trace_id: self.next(), steps };
         self.tasks.insert(id, (None, Saved::default()));
         self.say_in(graph.namespace.clone(), id, Body::ScheduleJob { schedule }).unwrap();
-        for (place, bytes) in &graph.inputs {
-            self.batch.content.push(ContentPut { key: ContentKey::new(pos, *place), bytes: bytes.clone() });
+        for (place, content) in &graph.inputs {
+            self.batch.content.push(ContentPut { key: ContentKey::new(pos, *place), content: content.clone() });
         }
         id
     }
@@ -141,7 +141,7 @@ impl Author {
     pub fn complete(&mut self, task: TaskId, held: Held, bytes: &[u8]) -> Result<(), Refusal> {
         let pos = self.batch.head.pos + 1;
         self.say(task, Body::CompleteJob { held, result: ContentRef::of(Media::Json, bytes) })?;
-        self.batch.content.push(ContentPut { key: ContentKey::new(pos, 0), bytes: bytes.to_vec() });
+        self.batch.content.push(ContentPut { key: ContentKey::new(pos, 0), content: Content::Inline(bytes.to_vec()) });
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Task graphs to submit.
 
+use crate::Content;
 use relaymesh_core::{
     backoff::Backoff,
     lanes::Priority,
@@ -38,7 +39,7 @@ pub struct Graph {
     pub(super) namespace: Name,
     pub(super) key: Option<IdempotencyKey>,
     pub(super) steps: Vec<StepSpec>,
-    pub(super) inputs: Vec<(u16, Vec<u8>)>,
+    pub(super) inputs: Vec<(u16, Content)>,
 }
 
 impl Graph {
@@ -80,8 +81,13 @@ impl Graph {
     }
 
     /// With an input for the step at `place`.
-    pub fn input(mut self, place: u16, bytes: &[u8]) -> Self {
-        self.inputs.push((place, bytes.to_vec()));
+    pub fn input(self, place: u16, bytes: &[u8]) -> Self {
+        self.content(place, Content::Inline(bytes.to_vec()))
+    }
+
+    /// With an input that may be a blob.
+    pub fn content(mut self, place: u16, content: Content) -> Self {
+        self.inputs.push((place, content));
         self
     }
 }

@@ -108,6 +108,9 @@ macro_rules! contract_suite {
             content_comes_back,
             empty_content_is_content,
             the_largest_inline_content_comes_back,
+            a_blob_comes_back,
+            equal_bytes_are_one_blob,
+            an_unknown_blob_is_none,
             unknown_content_is_none,
             inputs_and_results_do_not_meet,
         );

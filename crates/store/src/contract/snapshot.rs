@@ -142,7 +142,7 @@ fn lists<R: Reader>(reader: &mut R, tasks: &[Task]) -> Vec<(TaskFilter, Vec<u64>
 
 fn all_content<R: Reader>(reader: &mut R, pos_max: u64) -> Vec<(ContentKey, Vec<u8>)> {
     let keys = (0..=pos_max + 1).flat_map(|pos| (0..PLACES).map(move |place| ContentKey::new(pos, place)));
-    keys.filter_map(|key| Some((key, reader.content(key).unwrap()?))).collect()
+    keys.filter_map(|key| Some((key, reader.bytes(key).unwrap()?))).collect()
 }
 
 fn pages<T>(mut page: impl FnMut(Option<&T>) -> Vec<T>) -> Vec<T> {

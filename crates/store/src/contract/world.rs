@@ -28,6 +28,11 @@ impl<B: Backend> World<B> {
         self.store.as_ref().unwrap().reader().unwrap()
     }
 
+    /// Where blobs go.
+    pub fn blobs(&self) -> <B::Store as Store>::Blobs {
+        self.store.as_ref().unwrap().blobs()
+    }
+
     /// Commits what the author has made since the last time, and gives it back.
     pub fn commit(&mut self) -> Batch {
         let batch = self.author.take();

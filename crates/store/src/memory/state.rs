@@ -4,9 +4,10 @@
 //! there is to "all or none" in memory.
 
 use crate::{
-    Batch, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, StepKey, StepPut, StoredOp, TaskPut,
+    Batch, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, StepKey, StepPut, StoredOp, TaskPut,
 };
 use relaymesh_core::{
+    hash::Hash,
     id::{NodeId, TaskId, WorkerId},
     name::Name,
     row::RowKey,
@@ -28,7 +29,8 @@ pub(crate) struct State {
     pub(crate) queues: BTreeSet<(Queue, u64, StepKey)>,
     pub(crate) leases: BTreeSet<(NodeId, StepKey)>,
     pub(crate) idempotency: BTreeMap<(Name, IdempotencyKey), IdempotencyRow>,
-    pub(crate) content: BTreeMap<ContentKey, Vec<u8>>,
+    pub(crate) content: BTreeMap<ContentKey, Content>,
+    pub(crate) blobs: BTreeMap<Hash, Vec<u8>>,
     pub(crate) conflicts: Vec<LeaseConflict>,
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
     /// Whether a writer lives.
@@ -51,6 +53,7 @@ impl State {
             leases: BTreeSet::new(),
             idempotency: BTreeMap::new(),
             content: BTreeMap::new(),
+            blobs: BTreeMap::new(),
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
             writer: false,
@@ -137,7 +140,7 @@ impl State {
             let row = IdempotencyRow { created: false, ..row.clone() };
             self.idempotency.insert((row.namespace.clone(), row.key.clone()), row);
         }
-        self.content.extend(batch.content.iter().map(|content| (content.key, content.bytes.clone())));
+        self.content.extend(batch.content.iter().map(|content| (content.key, content.content.clone())));
         self.conflicts.extend(batch.conflicts.iter().cloned());
         self.heartbeats.extend(batch.heartbeats.iter().map(|beat| (beat.worker, beat.at_ms)));
     }

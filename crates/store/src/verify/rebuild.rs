@@ -142,7 +142,7 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         | Body::DenyStep { .. } => Vec::new(),
     };
     for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
-        batch.content.extend(source.content(key)?.map(|bytes| ContentPut { key, bytes }));
+        batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));
     }
     Ok(())
 }

@@ -143,7 +143,7 @@ fn check_content<R: Reader>(
     key: ContentKey,
     reference: &ContentRef,
 ) -> Result<(), Problem> {
-    let bytes = reader.content(key)?.ok_or(Problem::NoContent { task, key })?;
+    let bytes = reader.bytes(key)?.ok_or(Problem::NoContent { task, key })?;
     reference.check(&bytes).map_err(|damage| Problem::Content { task, key, damage })
 }
 

@@ -3,7 +3,7 @@
 use super::world::name;
 use crate::{
     canonical,
-    content::{ContentRef, INLINE_BYTES_MAX, Media},
+    content::{CONTENT_BYTES_MAX, ContentRef, Media},
     hash::Hash,
     id::RequestId,
     task::{
@@ -157,8 +157,11 @@ fn any_number_of_steps_is_refused_and_not_a_panic() {
 fn inputs_and_graphs_that_are_too_long_are_refused() {
     let input =
         |len: usize| prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", "input": "x".repeat(len)}]}));
-    assert!(input(INLINE_BYTES_MAX - 2).is_ok(), "the quotes count");
-    assert_eq!(input(INLINE_BYTES_MAX - 1), Err(Error::InputTooLong { step: name("a"), found: INLINE_BYTES_MAX + 1 }));
+    assert!(input(CONTENT_BYTES_MAX - 2).is_ok(), "the quotes count");
+    assert_eq!(
+        input(CONTENT_BYTES_MAX - 1),
+        Err(Error::InputTooLong { step: name("a"), found: CONTENT_BYTES_MAX + 1 })
+    );
     let long = "x".repeat(60);
     let steps: Vec<Value> = (0..200).map(|n| json!({"id": format!("{n}{long}"), "agent": long})).collect();
     assert!(matches!(prepare(json!({"name": "n", "steps": steps})), Err(Error::TooLarge { .. })));

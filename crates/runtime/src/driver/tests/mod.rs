@@ -18,10 +18,15 @@ use relaymesh_core::{
     content::Media,
     id::{NodeId, RequestId, StepId, TaskId, WorkerId},
     name::Name,
-    task::{Status, TaskRows, request::Request as Asked, spec::IdempotencyKey, validate},
+    task::{
+        Status, TaskRows,
+        request::{Prepared, Request as Asked},
+        spec::IdempotencyKey,
+        validate,
+    },
 };
 use relaymesh_store::{
-    Reader as _, Store as _,
+    Content, Reader as _, Store as _,
     memory::{Disk, MemoryReader, MemoryStore},
 };
 use std::{
@@ -37,6 +42,12 @@ pub(super) fn name(text: &str) -> Name {
 
 pub(super) fn caller() -> Caller {
     Caller { author: name("tester"), source: name("test") }
+}
+
+/// A submit whose inputs are short.
+pub(super) fn submit_of(namespace: Name, prepared: Prepared, until: Until) -> Submit {
+    let inputs = prepared.inputs.into_iter().map(|(place, bytes)| (place, Content::Inline(bytes))).collect();
+    Submit { namespace, schedule: prepared.schedule, inputs, until }
 }
 
 /// A graph from JSON, the way a user writes it.
@@ -185,7 +196,7 @@ impl Rig {
         self.requests += 1;
         let key = IdempotencyKey::RequestId(RequestId::new(self.requests, 1));
         let prepared = asked.prepare(&name("default"), Some(key), 1).unwrap();
-        Command::Submit(Submit { namespace: name("default"), prepared, until })
+        Command::Submit(submit_of(name("default"), prepared, until))
     }
 
     pub(super) fn submit(&mut self, asked: &Asked) -> TaskId {
@@ -231,7 +242,7 @@ impl Rig {
 }
 
 pub(super) fn done(text: &str) -> Outcome {
-    Outcome::Done { media: Media::Json, result: text.as_bytes().to_vec() }
+    Outcome::Done { media: Media::Json, result: Content::Inline(text.as_bytes().to_vec()) }
 }
 
 pub(super) fn failed(text: &str) -> Outcome {

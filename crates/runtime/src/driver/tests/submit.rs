@@ -1,22 +1,23 @@
 //! Submitting: answers are durable, repeats merge, keys are not for two requests.
 
-use super::{Rig, flow, name};
+use super::{Rig, flow, name, submit_of};
 use crate::{
     driver::{Answer, Command, Error, Submit, Until},
     world::{Finished, Outcome},
 };
 use relaymesh_core::{
+    content::INLINE_BYTES_MAX,
     hash::Hash,
     id::TaskId,
     op::CancelMode,
     task::{Refusal, Status, request::Request as Asked, spec::IdempotencyKey},
 };
-use relaymesh_store::Reader as _;
+use relaymesh_store::{Content, Reader as _};
 use serde_json::json;
 
 fn submit_keyed(rig: &mut Rig, asked: &Asked, key: Option<IdempotencyKey>) -> Result<Answer, Error> {
     let prepared = asked.prepare(&name("default"), key, 1).unwrap();
-    rig.call(Command::Submit(Submit { namespace: name("default"), prepared, until: Until::Accepted }))
+    rig.call(Command::Submit(submit_of(name("default"), prepared, Until::Accepted)))
 }
 
 fn task_of(answer: &Result<Answer, Error>) -> (TaskId, bool) {
@@ -157,7 +158,7 @@ fn r6_a_repeat_of_a_finished_task_returns_its_result() {
     let mut rig = Rig::new();
     let asked = Asked::single(name("echo"), Some(json!([1, 2])));
     let prepared = asked.prepare(&name("default"), None, 1).unwrap();
-    let submit = Submit { namespace: name("default"), prepared, until: Until::Ended };
+    let submit = submit_of(name("default"), prepared, Until::Ended);
     let first = rig.call(Command::Submit(submit.clone()));
     let second = rig.call(Command::Submit(submit));
     assert_eq!(first, second);
@@ -176,7 +177,7 @@ fn namespaces_do_not_merge() {
     let key = Some(IdempotencyKey::Given(name("k")));
     let mut submit = |namespace: &str| {
         let prepared = asked.prepare(&name(namespace), key.clone(), 1).unwrap();
-        let command = Command::Submit(Submit { namespace: name(namespace), prepared, until: Until::Accepted });
+        let command = Command::Submit(submit_of(name(namespace), prepared, Until::Accepted));
         task_of(&rig.call(command))
     };
     assert!(!submit("a").1 && !submit("b").1 && submit("a").1);
@@ -202,6 +203,43 @@ fn what_was_only_looked_at_does_not_stay_in_memory() {
     assert_eq!(rig.engine.live(), 0);
 }
 
+fn json_of(content: &Content) -> serde_json::Value {
+    let Content::Inline(bytes) = content else { panic!("a blob: {content:?}") };
+    serde_json::from_slice(bytes).unwrap()
+}
+
+/// A long input is a blob: the engine hands it on and never reads it; for the step after it the bytes are needed.
+#[test]
+fn a_long_input_travels_as_a_blob() {
+    let mut rig = Rig::new();
+    let text = "x".repeat(3 * INLINE_BYTES_MAX);
+    let asked = flow(json!({ "name": "long", "steps": [
+        { "id": "a", "agent": "echo", "input": text },
+        { "id": "b", "agent": "hold", "depends_on": ["a"] },
+    ]}));
+    let prepared = asked.prepare(&name("default"), None, 1).unwrap();
+    let submit = Submit::new(name("default"), prepared, Until::Accepted, &rig.disk).unwrap();
+    assert!(matches!(submit.inputs[..], [(0, Content::Blob(_))]));
+    let (task, _) = task_of(&rig.call(Command::Submit(submit)));
+    let work = rig.begun();
+    assert_eq!(json_of(&work.input), json!({ "a": text }));
+    rig.finish(work.hold, super::done("1"));
+    assert_eq!(rig.status(task), Status::Success);
+    assert_eq!(rig.rows(task).steps[0].result.unwrap().len as usize, text.len() + 2);
+    relaymesh_store::verify::rows(&mut rig.disk.reader(), &mut |_| {}).unwrap();
+}
+
+/// A result that cannot be kept must not leave the attempt without an end.
+#[test]
+fn a_result_that_is_too_long_fails_its_step() {
+    let mut rig = Rig::new();
+    let task = rig.single("hold");
+    let hold = rig.begun().hold;
+    rig.finish(hold, super::done(&"x".repeat(INLINE_BYTES_MAX + 1)));
+    assert_eq!(rig.status(task), Status::Failed);
+    assert!(rig.rows(task).steps[0].error.as_ref().unwrap().contains("8193 bytes long"));
+}
+
 #[test]
 fn a_diamond_gets_its_input_from_the_results_before_it() {
     let mut rig = Rig::new();
@@ -212,7 +250,7 @@ fn a_diamond_gets_its_input_from_the_results_before_it() {
         { "id": "d", "agent": "hold", "depends_on": ["b", "c"] },
     ]})));
     let work = rig.begun();
-    let input: serde_json::Value = serde_json::from_slice(&work.input).unwrap();
+    let input: serde_json::Value = json_of(&work.input);
     assert_eq!(input, json!({ "b": { "a": { "x": 1 } }, "c": { "a": { "x": 1 } } }));
     rig.finish(work.hold, super::done("42"));
     assert_eq!(rig.rows(task).task.result_hash, Some(Hash::sha256(b"42")));

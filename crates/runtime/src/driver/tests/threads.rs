@@ -1,8 +1,8 @@
 //! The real threads on the memory store.
 
-use super::{caller, done, name};
+use super::{caller, done, name, submit_of};
 use crate::{
-    driver::{Answer, Command, Config, Driver, Error, Submit, Until},
+    driver::{Answer, Command, Config, Driver, Error, Until},
     host::Host,
 };
 use relaymesh_core::{
@@ -14,14 +14,15 @@ use std::sync::mpsc;
 
 fn start() -> Driver<MemoryStore> {
     let store = MemoryStore::new(NodeId::new(1, 1));
-    Driver::start(store, Config::default(), |finished| Host::new(0, finished, |_| {})).unwrap()
+    let blobs = store.blobs();
+    Driver::start(store, Config::default(), |finished| Host::new(0, blobs, finished, |_| {})).unwrap()
 }
 
 fn submit(agent: &str, input: serde_json::Value, n: u64) -> Command {
     let asked = Asked::single(name(agent), Some(input));
     let key = IdempotencyKey::RequestId(RequestId::new(n, 0));
     let prepared = asked.prepare(&name("default"), Some(key), 1).unwrap();
-    Command::Submit(Submit { namespace: name("default"), prepared, until: Until::Ended })
+    Command::Submit(submit_of(name("default"), prepared, Until::Ended))
 }
 
 #[test]

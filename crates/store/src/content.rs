@@ -1,0 +1,93 @@
+//! Where content lies: small pieces in the same commit as the op that names them, large ones in blobs beside it.
+//!
+//! A blob is durable before any op names it, so a commit never waits for ten mebibytes to be written, and a crash in
+//! between leaves at most a blob that nothing names. Blobs are named by the hash of their bytes: two ops that name the
+//! same bytes share one.
+
+use crate::Error;
+use relaymesh_core::{
+    content::{ContentRef, Damaged, INLINE_BYTES_MAX, Media},
+    hash::Hash,
+};
+use std::sync::Arc;
+
+/// Bytes that an op names by hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// The bytes themselves, for the content table.
+    Inline(Vec<u8>),
+    /// Bytes that are durable already.
+    Blob(Blob),
+}
+
+/// A blob that is durable. As long as the value lives, nobody removes the blob.
+#[derive(Debug, Clone)]
+pub struct Blob {
+    /// SHA-256 of the bytes, and the blob's name.
+    pub hash: Hash,
+    /// How many bytes.
+    pub len: u32,
+    /// Shared by all who need the blob to stay.
+    _pin: Option<Arc<()>>,
+}
+
+impl PartialEq for Blob {
+    fn eq(&self, other: &Self) -> bool {
+        (self.hash, self.len) == (other.hash, other.len)
+    }
+}
+
+impl Eq for Blob {}
+
+/// Takes blobs. Clones are the same place.
+pub trait Blobs: Clone + Send + Sync + 'static {
+    /// Makes the bytes durable and gives the blob. Bytes that are there already are not written again.
+    fn put(&self, bytes: &[u8]) -> Result<Blob, Error>;
+}
+
+impl Blob {
+    /// A blob whose bytes are durable. Whoever keeps blobs holds the pin weakly, and removes nothing that is pinned.
+    pub fn new(hash: Hash, len: u32, pin: Option<Arc<()>>) -> Self {
+        Self { hash, len, _pin: pin }
+    }
+}
+
+impl Content {
+    /// The place for these bytes: a blob if they are long. It is durable when this returns.
+    pub fn stow<B: Blobs>(bytes: Vec<u8>, blobs: &B) -> Result<Self, Error> {
+        if bytes.len() <= INLINE_BYTES_MAX {
+            return Ok(Self::Inline(bytes));
+        }
+        blobs.put(&bytes).map(Self::Blob)
+    }
+
+    /// How many bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Inline(bytes) => bytes.len(),
+            Self::Blob(blob) => blob.len as usize,
+        }
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The reference that names it.
+    pub fn named(&self, media: Media) -> ContentRef {
+        match self {
+            Self::Inline(bytes) => ContentRef::of(media, bytes),
+            Self::Blob(blob) => ContentRef { hash: blob.hash, len: blob.len, media },
+        }
+    }
+
+    /// Whether it is what the reference names. The bytes of a blob are checked when they are read.
+    pub fn check(&self, named: &ContentRef) -> Result<(), Damaged> {
+        match self {
+            Self::Inline(bytes) => named.check(bytes),
+            Self::Blob(blob) if (blob.hash, blob.len) == (named.hash, named.len) => Ok(()),
+            Self::Blob(blob) => Err(Damaged { expected: named.hash, found: blob.hash, found_len: blob.len as usize }),
+        }
+    }
+}
