@@ -5,6 +5,7 @@
 //! the way into exactly that call. After that, plain runs of the binary must find what `harness/check.rs` says.
 //!
 //! Who watches and kills is the striker: `strace` where it is installed, elsewhere fail points (`harness/failpoint.c`).
+//! So that the fail points are known to work where they are needed, one flow is always struck by them.
 //!
 //! What a kill cannot show is a power cut: what a killed process wrote stays in the page cache. So one more test looks at
 //! the order of the calls: each commit is synced before it is acknowledged.
@@ -23,8 +24,10 @@ mod harness;
 use harness::{
     case::Case,
     check::{self, Depth},
+    failpoints,
     flow::Flow,
     point::Point,
+    strace,
     striker::Striker,
     trial,
 };
@@ -48,6 +51,38 @@ fn a_kill_at_any_write_of_a_claim_and_its_completion_loses_nothing() {
 #[test]
 fn a_kill_at_any_write_of_a_retry_to_the_dead_letter_loses_nothing() {
     kill_everywhere(Striker::chosen("the kill test"), Flow::DeadLetter, 60);
+}
+
+/// The same as the first, whatever else is installed: nobody else would try the fail points before they are needed.
+#[test]
+fn a_kill_at_any_fail_point_of_a_submit_loses_nothing() {
+    let striker = Striker::FailPoints;
+    kill_everywhere(striker.is_there("the kill test by fail points").then_some(striker), Flow::Submit, 100);
+}
+
+/// Fail points see the calls of the C library's functions, `strace` those of the kernel. A write that goes past the
+/// library would never be struck by a fail point; here it is found. Both watch the same run, so nothing may differ.
+#[test]
+fn strace_and_fail_points_see_the_same_calls() {
+    let what = "the comparison of strace and fail points";
+    if !strace::is_there() {
+        // No failure anywhere: all that is struck is struck without it.
+        eprintln!("SKIPPED: {what} needs strace that may trace: not here");
+        return;
+    }
+    if !Striker::FailPoints.is_there(what) {
+        return;
+    }
+    for flow in [Flow::Submit, Flow::Complete, Flow::DeadLetter] {
+        let start = flow.start(Striker::FailPoints);
+        let case = start.copy();
+        let (record, by_strace) = (start.path().join("record"), start.path().join("by-strace"));
+        let ran = failpoints::trial_under_strace(&case, &flow.command(&case), &record, &by_strace);
+        ran.expect(flow.exit()).unwrap();
+        let seen = trial::calls(&case, &record);
+        assert_eq!(seen, trial::calls(&case, &by_strace), "{flow:?}: fail points on the left, strace on the right");
+        println!("{flow:?}: {} calls of {} threads", seen.values().flatten().count(), seen.len());
+    }
 }
 
 /// What no kill can show, because the page cache outlives the process: the order of the calls. With `synchronous=NORMAL`
