@@ -1,9 +1,10 @@
 //! Fail points: what `strace` does for the kill test, done from within the process, by a library that is loaded before
 //! the C library (`failpoint.c`).
 //!
-//! A kill on the way into a call leaves the same files, whoever sends it. What differs is the count: it goes over all
-//! threads, so every call has a number of its own. Where two threads race for a number, one run strikes the one and the
-//! next run may strike the other.
+//! Two things differ. The count goes over all threads, so every call has a number of its own; where two threads race for a
+//! number, one run strikes the one and the next run may strike the other. And the struck thread waits a moment before the
+//! kill, while the others go on: a word that should have waited for the call gets out, and is found to be a lie. `strace`
+//! slows every call down, with the same effect by chance.
 
 use super::{
     case::Case,
