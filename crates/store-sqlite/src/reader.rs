@@ -34,7 +34,7 @@ pub(crate) const NEWEST_REQUEST: &str = "SELECT max(key) FROM idempotency_rows W
 #[derive(Debug)]
 pub struct SqliteReader {
     connection: Connection,
-    root: Root,
+    pub(crate) root: Root,
 }
 
 impl SqliteReader {
@@ -55,7 +55,7 @@ impl SqliteReader {
     }
 
     /// Runs `ask` in one transaction.
-    fn at_one_moment<T>(&mut self, ask: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn at_one_moment<T>(&mut self, ask: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         let failed = |error| failure::sqlite("cannot begin to read", &error);
         let transaction = self.connection.transaction().map_err(failed)?;
         let answer = ask(&transaction)?;
