@@ -14,16 +14,16 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, OpId},
+    kernel::{Effect, Refusal, Rows, apply},
     op::{Op, Scope},
     row::StateHash,
-    task::{Effect, Refusal, TaskRows, apply},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why an op that is in the set has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoEffect {
-    /// The machine refused it.
+    /// The kernel refused it.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// Another op has the same HLC.
@@ -65,7 +65,7 @@ pub struct Fold {
 struct ScopeFold {
     /// In order of HLC, then op id, then place.
     ops: Vec<Op>,
-    rows: Option<TaskRows>,
+    rows: Option<Rows>,
     outcomes: BTreeMap<OpId, NoEffect>,
 }
 
@@ -102,12 +102,12 @@ impl Fold {
     }
 
     /// The rows of a scope.
-    pub fn rows(&self, scope: Scope) -> Option<&TaskRows> {
+    pub fn rows(&self, scope: Scope) -> Option<&Rows> {
         self.scopes.get(&scope)?.rows.as_ref()
     }
 
     /// All rows, by scope.
-    pub fn all_rows(&self) -> impl Iterator<Item = &TaskRows> {
+    pub fn all_rows(&self) -> impl Iterator<Item = &Rows> {
         self.scopes.values().filter_map(|scope| scope.rows.as_ref())
     }
 
@@ -118,7 +118,7 @@ impl Fold {
 
     /// The hash of all rows.
     pub fn state_hash(&self) -> StateHash {
-        let add = |sum: u128, rows: &TaskRows| sum.wrapping_add(StateHash::of(rows).0);
+        let add = |sum: u128, rows: &Rows| sum.wrapping_add(StateHash::of_rows(rows).0);
         StateHash(self.all_rows().fold(0, add))
     }
 

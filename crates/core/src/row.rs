@@ -6,7 +6,9 @@
 //! tells a store that lost, kept or bent a row from one that did not.
 
 use crate::{
-    id::TaskId,
+    id::{LeaseToken, RepositoryId, TaskId},
+    kernel::Rows,
+    lock::{Lock, Repository, RepositoryRows},
     op::append,
     task::{Step, Task, TaskRows},
 };
@@ -21,6 +23,10 @@ pub enum RowKey {
     Task(TaskId),
     /// The row of a task's step at this place.
     Step(TaskId, u16),
+    /// The row of a repository, with its fence counter.
+    Repository(RepositoryId),
+    /// The row of a repository's lock with this token.
+    Lock(RepositoryId, LeaseToken),
 }
 
 /// The sum of one row.
@@ -61,11 +67,33 @@ impl StateHash {
     pub fn of(rows: &TaskRows) -> Self {
         let mut hash = Self::default();
         let mut bytes = Vec::new();
-        hash.change(RowSum::default(), encode_task(&rows.task, &mut bytes));
+        hash.add(encode_task(&rows.task, &mut bytes));
         for (index, step) in rows.indexed() {
-            hash.change(RowSum::default(), encode_step(rows.task.id, index, step, &mut bytes));
+            hash.add(encode_step(rows.task.id, index, step, &mut bytes));
         }
         hash
+    }
+
+    /// The hash of the rows of one scope alone, whichever machine they belong to.
+    pub fn of_rows(rows: &Rows) -> Self {
+        match rows {
+            Rows::Task(rows) => Self::of(rows),
+            Rows::Repository(rows) => Self::of_repository(rows),
+        }
+    }
+
+    fn of_repository(rows: &RepositoryRows) -> Self {
+        let mut hash = Self::default();
+        let mut bytes = Vec::new();
+        hash.add(encode_repository(&rows.repository, &mut bytes));
+        for lock in rows.locks.values() {
+            hash.add(encode_lock(rows.repository.id, lock, &mut bytes));
+        }
+        hash
+    }
+
+    fn add(&mut self, sum: RowSum) {
+        self.change(RowSum::default(), sum);
     }
 }
 
@@ -77,6 +105,16 @@ pub fn encode_task(task: &Task, out: &mut Vec<u8>) -> RowSum {
 /// Writes the step's row over `out` and gives its sum.
 pub fn encode_step(task: TaskId, index: u16, step: &Step, out: &mut Vec<u8>) -> RowSum {
     encode(RowKey::Step(task, index), step, out)
+}
+
+/// Writes the repository's row over `out` and gives its sum.
+pub fn encode_repository(repository: &Repository, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Repository(repository.id), repository, out)
+}
+
+/// Writes the lock's row over `out` and gives its sum.
+pub fn encode_lock(repository: RepositoryId, lock: &Lock, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Lock(repository, lock.token), lock, out)
 }
 
 /// The row with these bytes, if they have this sum.
@@ -106,6 +144,8 @@ fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
     match key {
         RowKey::Task(task) => hasher.update(b"t").update(&task.to_bytes()),
         RowKey::Step(task, index) => hasher.update(b"s").update(&task.to_bytes()).update(&index.to_be_bytes()),
+        RowKey::Repository(id) => hasher.update(b"r").update(&id.to_bytes()),
+        RowKey::Lock(id, token) => hasher.update(b"l").update(&id.to_bytes()).update(&token.to_bytes()),
     };
     hasher.update(bytes);
     let mut sum = [0; 16];

@@ -6,6 +6,9 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{LeaseToken, NodeId, WorkerId},
+    lock::{Case, Key, Mode, RepositoryName},
+    name::Name,
+    op::Scope,
     task::spec::Schedule,
 };
 use serde::{Deserialize, Serialize};
@@ -19,6 +22,15 @@ pub struct Held {
     pub epoch: u32,
     /// The token that the claim made.
     pub token: LeaseToken,
+}
+
+/// Proof that the author holds the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLock {
+    /// The token that the acquire made.
+    pub token: LeaseToken,
+    /// The fence that it got. Only grows.
+    pub fence: u64,
 }
 
 /// How a task is cancelled.
@@ -175,9 +187,86 @@ bodies! {
         /// Why, for people.
         reason: String,
     }
+    /// Somebody took a lock, renewed it, or holds it in another mode from now on.
+    AcquireLock = 12 {
+        /// What people call the repository; the op's scope is derived from it.
+        repository: RepositoryName,
+        /// What is locked: one key, or every path that a glob matches.
+        key: Key,
+        /// Alone, or with others of the same mind.
+        mode: Mode,
+        /// Whether `README` and `readme` are one.
+        case: Case,
+        /// Who holds it.
+        holder: Name,
+        /// The node that answers for the holder.
+        owner: NodeId,
+        /// What the holder will show to prove it.
+        token: LeaseToken,
+        /// How long it lasts from the op's HLC.
+        ttl_ms: u64,
+        /// What for, for people.
+        purpose: String,
+        /// The newest op of the repository that the author had seen (D19).
+        seen: Hlc,
+    }
+    /// The holder keeps its lock longer.
+    RenewLock = 13 {
+        /// Who says so.
+        held: HeldLock,
+        /// How long it lasts from the op's HLC.
+        ttl_ms: u64,
+    }
+    /// The holder gave its lock back.
+    ReleaseLock = 14 {
+        /// Who says so.
+        held: HeldLock,
+    }
+    /// A lock's time ran out. Any node may say so.
+    ExpireLock = 15 {
+        /// The lock.
+        held: HeldLock,
+    }
 }
 
+/// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
+macro_rules! task_bodies {
+    () => {
+        $crate::op::Body::ScheduleJob { .. }
+            | $crate::op::Body::ClaimWork { .. }
+            | $crate::op::Body::CompleteJob { .. }
+            | $crate::op::Body::FailJob { .. }
+            | $crate::op::Body::YieldWork { .. }
+            | $crate::op::Body::ExpireWork { .. }
+            | $crate::op::Body::TimeoutWork { .. }
+            | $crate::op::Body::CancelTask { .. }
+            | $crate::op::Body::RedriveTask { .. }
+            | $crate::op::Body::ApproveStep { .. }
+            | $crate::op::Body::DenyStep { .. }
+    };
+}
+
+/// The bodies of the lock machine, as a pattern.
+macro_rules! lock_bodies {
+    () => {
+        $crate::op::Body::AcquireLock { .. }
+            | $crate::op::Body::RenewLock { .. }
+            | $crate::op::Body::ReleaseLock { .. }
+            | $crate::op::Body::ExpireLock { .. }
+    };
+}
+
+pub(crate) use {lock_bodies, task_bodies};
+
 impl Body {
+    /// Whether this can be said about a scope of that sort.
+    pub fn fits(&self, scope: Scope) -> bool {
+        match self {
+            task_bodies!() => matches!(scope, Scope::Task(_)),
+            lock_bodies!() => matches!(scope, Scope::Repository(_)),
+        }
+    }
+
     /// The version of the body's form. A new form of a kind gets the next number here.
     pub fn version(&self) -> u8 {
         1

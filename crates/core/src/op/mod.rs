@@ -11,15 +11,17 @@ mod chain;
 #[cfg(test)]
 mod tests;
 
-pub use body::{Body, CancelMode, ExpireReason, Held, Kind};
+pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, Kind};
+pub(crate) use body::{lock_bodies, task_bodies};
 pub use chain::{Break, Chain, Link, link_hash};
 
 use crate::{
     hlc::Hlc,
-    id::{NodeId, OpId, TaskId},
+    id::{NodeId, OpId, RepositoryId, TaskId, ThreadId},
     name::Name,
 };
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The longest body that an op may carry.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -73,6 +75,20 @@ pub struct Header {
 pub enum Scope {
     /// A task with all its steps.
     Task(TaskId),
+    /// A conversation with all its messages.
+    Thread(ThreadId),
+    /// A repository with all its locks: the keys of two locks can overlap without being equal.
+    Repository(RepositoryId),
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(id) => id.fmt(f),
+            Self::Thread(id) => id.fmt(f),
+            Self::Repository(id) => id.fmt(f),
+        }
+    }
 }
 
 /// How a write was ordered (F3).
@@ -138,10 +154,12 @@ impl Op {
         Ok(Self { pos, header, body })
     }
 
-    /// The task that the op is about.
-    pub fn task(&self) -> TaskId {
-        let Scope::Task(task) = self.header.scope;
-        task
+    /// The task that the op is about, if it is about one.
+    pub fn task(&self) -> Option<TaskId> {
+        match self.header.scope {
+            Scope::Task(task) => Some(task),
+            Scope::Thread(_) | Scope::Repository(_) => None,
+        }
     }
 }
 

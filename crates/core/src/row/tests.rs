@@ -8,6 +8,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, WorkerId},
     lanes::Priority,
+    lock::{Case, Mode},
     name::Name,
     task::{
         Attempt, Lease, Outcome, Status,
@@ -15,6 +16,7 @@ use crate::{
         state::Failing,
     },
 };
+use std::collections::BTreeMap;
 
 /// Rows with something in every field.
 fn rows(number: u128) -> TaskRows {
@@ -148,4 +150,47 @@ fn a_change_back_undoes_a_change() {
     assert_ne!(hash, StateHash(5));
     hash.change(new, old);
     assert_eq!(hash, StateHash(5));
+}
+
+fn repository() -> RepositoryRows {
+    let (namespace, token) = ("default".parse::<Name>().unwrap(), LeaseToken::new(1, 3));
+    let repository = Repository {
+        rev: 3,
+        id: RepositoryId::of(&namespace, "app"),
+        namespace: namespace.clone(),
+        name: "app".parse().unwrap(),
+        fence: 7,
+        head: Hlc { wall_ms: 11, logical: 0, node: NodeId::new(1, 1) },
+        updated_ms: 11,
+    };
+    let lock = Lock {
+        rev: 2,
+        key: "src/**".parse().unwrap(),
+        mode: Mode::Exclusive,
+        case: Case::Folded,
+        holder: namespace,
+        owner: NodeId::new(1, 1),
+        token,
+        fence: 6,
+        acquired_ms: 4,
+        deadline_ms: 5,
+        purpose: "edit".to_owned(),
+    };
+    RepositoryRows { repository, locks: BTreeMap::from([(token, lock)]) }
+}
+
+#[test]
+fn a_repository_and_its_locks_come_back_and_are_all_in_the_hash() {
+    let rows = repository();
+    let (id, lock) = (rows.repository.id, rows.locks.values().next().unwrap());
+    let mut bytes = Vec::new();
+    let first = encode_repository(&rows.repository, &mut bytes);
+    assert_eq!(decode(RowKey::Repository(id), &bytes, first), Ok(rows.repository.clone()));
+    let second = encode_lock(id, lock, &mut bytes);
+    assert_eq!(decode(RowKey::Lock(id, lock.token), &bytes, second), Ok(lock.clone()));
+    assert_eq!(decode::<Lock>(RowKey::Lock(id, LeaseToken::new(9, 9)), &bytes, second), Err(Error::Sum));
+    let whole = StateHash::of_rows(&Rows::Repository(rows.clone()));
+    assert_eq!(whole.0, first.0.wrapping_add(second.0));
+    let without = RepositoryRows { locks: BTreeMap::new(), ..rows };
+    assert_ne!(StateHash::of_rows(&Rows::Repository(without)), whole, "a lost lock is found");
 }

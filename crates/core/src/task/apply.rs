@@ -7,7 +7,7 @@ use crate::{
     hlc::Hlc,
     id::{NodeId, WorkerId},
     name::Name,
-    op::{Body, Op},
+    op::{Body, Kind, Op, lock_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -170,6 +170,12 @@ pub enum Refusal {
         /// Hash of what was decided.
         cited: Hash,
     },
+    /// The op says something that cannot be said about a task.
+    #[error("{kind:?} is not about a task")]
+    WrongScope {
+        /// What it says.
+        kind: Kind,
+    },
 }
 
 /// What a verb may know of the op that it applies.
@@ -186,13 +192,15 @@ pub(super) struct At<'a> {
 /// changed neither rows nor effects.
 pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
     let header = &op.header;
+    let wrong_scope = || Refusal::WrongScope { kind: op.body.kind() };
     let at =
         At { pos: op.pos, now_ms: header.hlc.wall_ms, hlc: header.hlc, origin: header.origin, author: &header.author };
     if let Body::ScheduleJob { schedule } = &op.body {
         if rows.is_some() {
             return Err(Refusal::TaskExists);
         }
-        *rows = Some(submit::submit(schedule, op.task(), &header.namespace, at, effects)?);
+        let id = op.task().ok_or_else(wrong_scope)?;
+        *rows = Some(submit::submit(schedule, id, &header.namespace, at, effects)?);
         return Ok(());
     }
     let rows = rows.as_mut().ok_or(Refusal::NoTask)?;
@@ -218,6 +226,7 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         Body::RedriveTask { .. } => redrive::redrive(rows, at, effects)?,
         Body::ApproveStep { step, ask } => approve::approve(rows, *step, *ask, at, effects)?,
         Body::DenyStep { step, ask, reason } => approve::deny(rows, *step, *ask, reason, at, effects)?,
+        lock_bodies!() => return Err(wrong_scope()),
     }
     rows.task.head = at.hlc;
     rows.task.rev += 1;

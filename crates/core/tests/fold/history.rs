@@ -1,6 +1,9 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
-use crate::author::{ASK, Author, START_MS, result, scope, step, submit};
+use crate::{
+    author::{ASK, Author, START_MS, repository, result, scope, step, submit},
+    locking,
+};
 use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
     hash::Hash,
@@ -13,15 +16,16 @@ use relaymesh_core::{
 /// One thing that happens, as numbers: who, what, and which one of those that fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Move {
-    who: usize,
-    what: u8,
-    pick: usize,
-    gap_ms: u64,
+    pub(crate) who: usize,
+    pub(crate) machine: u8,
+    pub(crate) what: u8,
+    pub(crate) pick: usize,
+    pub(crate) gap_ms: u64,
 }
 
 pub(crate) fn moves(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Move>> {
-    let one = (0..4usize, 0..100u8, 0..1000usize, 0..60u64);
-    vec(one.prop_map(|(who, what, pick, gap_ms)| Move { who, what, pick, gap_ms }), count)
+    let one = (0..4usize, 0..6u8, 0..100u8, 0..1000usize, 0..60u64);
+    vec(one.prop_map(|(who, machine, what, pick, gap_ms)| Move { who, machine, what, pick, gap_ms }), count)
 }
 
 /// All that was written, in the order of writing.
@@ -66,9 +70,14 @@ impl Story {
         if one.what < 25 {
             return self.hear(who);
         }
+        let op = if one.machine < 4 { self.about_a_task(who, one) } else { self.about_another(who, one) };
+        self.ops.extend(op);
+    }
+
+    fn about_a_task(&mut self, who: usize, one: Move) -> Option<Op> {
         let scope = scope(u128::from(one.pick.is_multiple_of(3)));
-        let Some(rows) = self.authors[who].view.rows(scope).cloned() else { return };
-        let op = match one.what {
+        let rows = self.authors[who].view.rows(scope)?.task()?.clone();
+        Some(match one.what {
             90..=92 => self.back_dated(who, scope, one.pick),
             93..=94 => self.at_a_copied_time(who, scope, one.pick),
             95 => self.forked(who, scope, one.pick),
@@ -76,8 +85,24 @@ impl Story {
                 let body = self.body(who, &rows, scope, one);
                 self.authors[who].say(scope, self.now_ms, body)
             }
+        })
+    }
+
+    /// Something about the repository. Liars date back and copy times here too.
+    fn about_another(&mut self, who: usize, one: Move) -> Option<Op> {
+        if one.pick.is_multiple_of(5) {
+            self.now_ms += locking::TTL_MS; // or nothing would ever run out
+        }
+        let scope = repository();
+        let body = locking::body(&self.authors[who], self.now_ms, one);
+        let author = &mut self.authors[who];
+        let hlc = match one.what {
+            90..=92 => author.oldest_time(),
+            93..=94 => self.ops[one.pick % self.ops.len()].header.hlc,
+            95 => return Some(self.forked(who, scope, one.pick)),
+            _ => return Some(author.say(scope, self.now_ms, body)),
         };
-        self.ops.push(op);
+        Some(author.say_at(scope, hlc.max(author.oldest_time()), body))
     }
 
     /// Hears everything that was written so far.

@@ -9,5 +9,6 @@ mod author;
 mod claims;
 mod history;
 mod integrity;
+mod locking;
 mod order;
 mod reference;

@@ -5,9 +5,9 @@ use relaymesh_core::{
     fold::Fold,
     hlc::Hlc,
     id::NodeId,
+    kernel::{Rows, apply, validate},
     op::{Header, Op, Scope},
     row::StateHash,
-    task::{TaskRows, apply, validate},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,8 +52,8 @@ pub(crate) fn admitted(ops: &[Op]) -> Vec<Op> {
 }
 
 /// The rows, by scope.
-pub(crate) fn reference(ops: &[Op]) -> BTreeMap<Scope, TaskRows> {
-    let mut scopes: BTreeMap<Scope, Option<TaskRows>> = BTreeMap::new();
+pub(crate) fn reference(ops: &[Op]) -> BTreeMap<Scope, Rows> {
+    let mut scopes: BTreeMap<Scope, Option<Rows>> = BTreeMap::new();
     for op in admitted(ops) {
         let _ = apply(scopes.entry(op.header.scope).or_default(), &op, &mut Vec::new());
     }
@@ -73,7 +73,7 @@ pub(crate) fn arrive(ops: impl IntoIterator<Item = Op>) -> Fold {
 }
 
 /// Everything that can be asked of a fold.
-pub(crate) fn answers(fold: &Fold, ops: &[Op]) -> (Vec<TaskRows>, StateHash, Vec<Option<String>>) {
+pub(crate) fn answers(fold: &Fold, ops: &[Op]) -> (Vec<Rows>, StateHash, Vec<Option<String>>) {
     let why = |op: &Op| fold.no_effect(op.header.scope, op.header.op_id).map(|reason| format!("{reason:?}"));
     (fold.all_rows().cloned().collect(), fold.state_hash(), ops.iter().map(why).collect())
 }

@@ -26,7 +26,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
         let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
         apply(&mut entry.rows, &op, &mut self.effects)?;
-        self.accept(op, marks);
+        self.accept(task, op, marks);
         Ok(self.status(task))
     }
 
@@ -45,7 +45,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(rows) = rows {
             self.cache.insert_new(rows);
         }
-        self.accept(op, marks(None, !self.watchers.is_empty()));
+        self.accept(task, op, marks(None, !self.watchers.is_empty()));
         Ok(pos)
     }
 
@@ -69,8 +69,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(Op { pos: head.pos + 1, header, body })
     }
 
-    fn accept(&mut self, op: Op, marks: Option<Vec<u32>>) {
-        let task = op.task();
+    fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>) {
         let head = &mut self.open.batch.head;
         let link = head.chain.append(&op.header, &op.body);
         head.pos = op.pos;
@@ -144,5 +143,5 @@ fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
         attempt: step.attempt,
         error: step.error.clone(),
     });
-    Event { pos: op.pos, kind: op.body.kind(), task: op.task(), status: rows.task.status, steps: steps.collect() }
+    Event { pos: op.pos, kind: op.body.kind(), task: rows.task.id, status: rows.task.status, steps: steps.collect() }
 }

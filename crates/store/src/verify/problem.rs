@@ -4,7 +4,7 @@ use crate::{ContentKey, Error};
 use relaymesh_core::{
     content,
     id::TaskId,
-    op::{Break, Chain},
+    op::{Break, Chain, Scope},
     row::StateHash,
     task::Refusal,
 };
@@ -118,6 +118,14 @@ pub enum Problem {
         task: TaskId,
         /// Why.
         refusal: Refusal,
+    },
+    /// An op about something whose rows this store does not keep yet.
+    #[error("op {pos} is about {scope}, whose rows this store does not keep. Use the newer relaymesh that wrote it")]
+    Unfolded {
+        /// Where it lies.
+        pos: u64,
+        /// What it is about.
+        scope: Scope,
     },
     /// A rebuild begins with nothing.
     #[error("the store to rebuild into has {pos} ops already. Give an empty one")]

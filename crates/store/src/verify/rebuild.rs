@@ -85,7 +85,9 @@ impl Folder {
         self.make_room(page.len());
         let mut touched = BTreeSet::new();
         for (stored, op, _) in page {
-            let task = op.task();
+            let Some(task) = op.task() else {
+                return Err(Problem::Unfolded { pos: op.pos, scope: op.header.scope });
+            };
             let (rows, _) = self.load(task, target)?;
             let refused = |refusal| Problem::Refused { pos: op.pos, task, refusal };
             apply(rows, &op, &mut Vec::new()).map_err(refused)?;
@@ -139,7 +141,11 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         | Body::CancelTask { .. }
         | Body::RedriveTask { .. }
         | Body::ApproveStep { .. }
-        | Body::DenyStep { .. } => Vec::new(),
+        | Body::DenyStep { .. }
+        | Body::AcquireLock { .. }
+        | Body::RenewLock { .. }
+        | Body::ReleaseLock { .. }
+        | Body::ExpireLock { .. } => Vec::new(),
     };
     for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
         batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));

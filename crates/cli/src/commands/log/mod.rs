@@ -62,6 +62,7 @@ fn found(problem: Problem) -> Error {
         | Problem::HeadChain { .. }
         | Problem::NoContent { .. }
         | Problem::Content { .. }
-        | Problem::Refused { .. } => Error::new(Code::Damaged, message),
+        | Problem::Refused { .. }
+        | Problem::Unfolded { .. } => Error::new(Code::Damaged, message),
     }
 }

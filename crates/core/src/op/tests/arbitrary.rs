@@ -5,20 +5,21 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    id::{LeaseToken, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
+    lock::{Case, Key, Mode},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Scope, WriteClass},
+    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, Kind, Scope, WriteClass},
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 pub(super) fn header() -> impl Strategy<Value = Header> {
-    let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), any::<[u8; 16]>());
+    let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), scope());
     let class = select(vec![WriteClass::Strong, WriteClass::AppendOnly, WriteClass::Queued, WriteClass::Local]);
     let deps = vec(any::<[u8; 16]>().prop_map(OpId::from_bytes), 0..4);
     (ids, any::<(u32, u64)>(), hlc(), (name(), name(), name()), class, deps).prop_map(
-        |((op, origin, task), (origin_epoch, seq), hlc, (author, source, namespace), write_class, causal_deps)| {
+        |((op, origin, scope), (origin_epoch, seq), hlc, (author, source, namespace), write_class, causal_deps)| {
             Header {
                 op_id: OpId::from_bytes(op),
                 origin: NodeId::from_bytes(origin),
@@ -28,12 +29,20 @@ pub(super) fn header() -> impl Strategy<Value = Header> {
                 author,
                 source,
                 namespace,
-                scope: Scope::Task(TaskId::from_bytes(task)),
+                scope,
                 write_class,
                 causal_deps,
             }
         },
     )
+}
+
+fn scope() -> impl Strategy<Value = Scope> {
+    (any::<[u8; 16]>(), 0..3u8).prop_map(|(id, sort)| match sort {
+        0 => Scope::Task(TaskId::from_bytes(id)),
+        1 => Scope::Thread(ThreadId::from_bytes(id)),
+        _ => Scope::Repository(RepositoryId::from_bytes(id)),
+    })
 }
 
 pub(super) fn body() -> impl Strategy<Value = Body> {
@@ -80,7 +89,37 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::DenyStep => (any::<u16>(), hash(), any::<String>())
             .prop_map(|(step, ask, reason)| Body::DenyStep { step, ask, reason })
             .boxed(),
+        Kind::AcquireLock => acquire().boxed(),
+        Kind::RenewLock => {
+            (held_lock(), any::<u64>()).prop_map(|(held, ttl_ms)| Body::RenewLock { held, ttl_ms }).boxed()
+        }
+        Kind::ReleaseLock => held_lock().prop_map(|held| Body::ReleaseLock { held }).boxed(),
+        Kind::ExpireLock => held_lock().prop_map(|held| Body::ExpireLock { held }).boxed(),
     }
+}
+
+fn acquire() -> impl Strategy<Value = Body> {
+    let key = "[a-zÄ*?]{1,6}(/[a-z?]{1,4}){0,3}(/\\*\\*)?".prop_filter_map("two stars", |key| key.parse::<Key>().ok());
+    let how = (select(vec![Mode::Shared, Mode::Exclusive]), select(vec![Case::Sensitive, Case::Folded]));
+    let who = (name(), any::<[[u8; 16]; 2]>());
+    ("[a-z/.é]{0,40}", key, how, who, any::<(u64, String)>(), hlc()).prop_map(
+        |(repository, key, (mode, case), (holder, [owner, token]), (ttl_ms, purpose), seen)| Body::AcquireLock {
+            repository: repository.parse().unwrap(),
+            key,
+            mode,
+            case,
+            holder,
+            owner: NodeId::from_bytes(owner),
+            token: LeaseToken::from_bytes(token),
+            ttl_ms,
+            purpose,
+            seen,
+        },
+    )
+}
+
+fn held_lock() -> impl Strategy<Value = HeldLock> {
+    any::<([u8; 16], u64)>().prop_map(|(token, fence)| HeldLock { token: LeaseToken::from_bytes(token), fence })
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {

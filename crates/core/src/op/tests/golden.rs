@@ -4,7 +4,7 @@
 //! a decision record (`docs/decisions/`), give the format, or the kind's body, a new version, keep reading the old one,
 //! and add new literals beside these.
 
-use super::samples::{body, bytes_of, header, node, one_of_each, single_step};
+use super::samples::{body, bytes_of, header, header_of, node, one_of_each, single_step};
 use crate::{
     hash::Hash,
     op::{Body, Chain, Kind, Op},
@@ -71,12 +71,36 @@ const GOLDEN: &[(Kind, &str)] = &[
         000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900000b01018aab\
         9ec1f2d5ba82873fe57f67a4d16beab766e4808b8a05df084ea75abdd77b09746f6f206561726c79\
     "),
+    (Kind::AcquireLock, "\
+        010199c82cc00c0000000000000000000c0199c82cc00000000000000000000001010c8c80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c7402662327209e5dda163bc54ec048c0180600000c01136769\
+        746875622e636f6d2f61636d652f6170700b7372632f2a2a2f2a2e72730101076275696c6465720199c82cc0000000000000\
+        00000000010199c82cc00000000000000000000005b0ea010f72656e616d652061206d6f64756c658080b3c19c33030199c8\
+        2cc00000000000000000000001\
+    "),
+    (Kind::RenewLock, "\
+        010199c82cc00d0000000000000000000d0199c82cc00000000000000000000001010d8d80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c7402662327209e5dda163bc54ec048c0180600000d010199c8\
+        2cc00000000000000000000005e807e0a712\
+    "),
+    (Kind::ReleaseLock, "\
+        010199c82cc00e0000000000000000000e0199c82cc00000000000000000000001010e8e80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c7402662327209e5dda163bc54ec048c0180600000e010199c8\
+        2cc00000000000000000000005e807\
+    "),
+    (Kind::ExpireLock, "\
+        010199c82cc00f0000000000000000000f0199c82cc00000000000000000000001010f8f80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c7402662327209e5dda163bc54ec048c0180600000f010199c8\
+        2cc00000000000000000000005e807\
+    "),
 ];
 
 /// The head of the chain of node 1, epoch 1, before any op.
 const GENESIS: &str = "2e95ed98fb7009ca4b3670911ae0e1d72e2078779eb9f6c0dac232c6a133d33b";
-/// Its head after the ops above.
-const HEAD: &str = "ef848d04000f0269315fac64a0486d7ce04050e21e2163b223d12ec5f9660ec4";
+/// Its head after the ops of the task machine above, which were the first.
+const HEAD_OF_TASKS: &str = "ef848d04000f0269315fac64a0486d7ce04050e21e2163b223d12ec5f9660ec4";
+/// Its head after all ops above.
+const HEAD: &str = "8b8917689aa1b8195d5f04dd052cd7e4b6f76f55531bfb76dc9a9175a788da08";
 
 #[test]
 fn bytes_of_every_kind_are_as_they_ever_were() {
@@ -91,7 +115,7 @@ fn bytes_of_every_kind_are_as_they_ever_were() {
 fn old_bytes_of_every_kind_are_still_read() {
     for (seq, (kind, hex)) in (1u64..).zip(GOLDEN) {
         let op = Op::decode(seq, &from_hex(hex)).unwrap();
-        assert_eq!((op.pos, op.header, op.body), (seq, header(seq), body(*kind)));
+        assert_eq!((op.pos, op.header, op.body), (seq, header_of(*kind, seq), body(*kind)));
     }
 }
 
@@ -99,7 +123,7 @@ fn old_bytes_of_every_kind_are_still_read() {
 fn numbers_of_kinds_are_never_reused() {
     let numbers: Vec<(u16, Kind)> = Kind::ALL.iter().map(|kind| (*kind as u16, *kind)).collect();
     assert_eq!(numbers.first(), Some(&(1, Kind::ScheduleJob)));
-    assert_eq!(numbers.last(), Some(&(11, Kind::DenyStep)));
+    assert!(numbers.contains(&(11, Kind::DenyStep)) && numbers.contains(&(15, Kind::ExpireLock)));
     assert!(numbers.iter().zip(1u16..).all(|((number, _), expected)| *number == expected));
 }
 
@@ -108,7 +132,10 @@ fn chain_hashes_are_as_they_ever_were() {
     let mut chain = Chain::new(node(1), 1);
     assert_eq!(chain.head.to_string(), GENESIS);
     for kind in Kind::ALL {
-        chain.append(&header(chain.next_seq()), &body(*kind));
+        chain.append(&header_of(*kind, chain.next_seq()), &body(*kind));
+        if *kind == Kind::DenyStep {
+            assert_eq!(chain.head.to_string(), HEAD_OF_TASKS);
+        }
     }
     assert_eq!(chain.head.to_string(), HEAD);
 }

@@ -5,10 +5,11 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    id::{LeaseToken, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
+    lock::{Case, Mode},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Op, Scope, WriteClass},
+    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, Kind, Op, Scope, WriteClass},
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
@@ -42,6 +43,14 @@ pub(super) fn header(seq: u64) -> Header {
         write_class: WriteClass::Strong,
         causal_deps: Vec::new(),
     }
+}
+
+/// The header of an op of this kind: about something that it can be about.
+pub(super) fn header_of(kind: Kind, seq: u64) -> Header {
+    let repository = Scope::Repository(RepositoryId::of(&name("default"), "github.com/acme/app"));
+    let scopes = [header(seq).scope, Scope::Thread(ThreadId::new(NOW_MS, 8)), repository];
+    let scope = scopes.into_iter().find(|scope| body(kind).fits(*scope)).unwrap();
+    Header { scope, ..header(seq) }
 }
 
 pub(super) fn held() -> Held {
@@ -106,7 +115,26 @@ pub(super) fn body(kind: Kind) -> Body {
         Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
         Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
         Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
+        Kind::AcquireLock => Body::AcquireLock {
+            repository: "github.com/acme/app".parse().unwrap(),
+            key: "src/**/*.rs".parse().unwrap(),
+            mode: Mode::Exclusive,
+            case: Case::Folded,
+            holder: name("builder"),
+            owner: node(1),
+            token: held.token,
+            ttl_ms: 30_000,
+            purpose: text("rename a module"),
+            seen: hlc(0),
+        },
+        Kind::RenewLock => Body::RenewLock { held: held_lock(), ttl_ms: 300_000 },
+        Kind::ReleaseLock => Body::ReleaseLock { held: held_lock() },
+        Kind::ExpireLock => Body::ExpireLock { held: held_lock() },
     }
+}
+
+fn held_lock() -> HeldLock {
+    HeldLock { token: LeaseToken::new(NOW_MS, 5), fence: 1_000 }
 }
 
 pub(super) fn bytes_of(header: &Header, body: &Body) -> Vec<u8> {
@@ -117,5 +145,5 @@ pub(super) fn bytes_of(header: &Header, body: &Body) -> Vec<u8> {
 
 /// The bytes of one op of every kind, each in its own place of one chain.
 pub(super) fn one_of_each() -> Vec<(Kind, Vec<u8>)> {
-    (1u64..).zip(Kind::ALL).map(|(seq, kind)| (*kind, bytes_of(&header(seq), &body(*kind)))).collect()
+    (1u64..).zip(Kind::ALL).map(|(seq, kind)| (*kind, bytes_of(&header_of(*kind, seq), &body(*kind)))).collect()
 }

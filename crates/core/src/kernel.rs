@@ -1,0 +1,138 @@
+//! The kernel: one op on the rows of its scope, whichever machine they belong to.
+//!
+//! An op has one scope, and the scope says which machine folds it: tasks, threads, repositories. What cannot be said
+//! about a scope of that sort is refused here and reaches no machine. Each machine is a folder with one file per verb;
+//! this file is only the switch between them. The driver's hot path, which knows that it has a task in its hands, calls
+//! [`task::apply`](crate::task::apply()) directly; the rules are the same.
+
+use crate::{
+    hlc::Hlc,
+    lock::{self, RepositoryRows},
+    op::{Kind, Op, Scope},
+    task::{self, TaskRows},
+};
+
+/// All rows of one scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rows {
+    /// A task and its steps.
+    Task(TaskRows),
+    /// A repository and its locks.
+    Repository(RepositoryRows),
+}
+
+/// What is to be done because an op took effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// About a task.
+    Task(task::Effect),
+    /// About a repository.
+    Repository(lock::Effect),
+}
+
+/// Why an op has no effect. It changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// What the op says cannot be said about a scope of that sort.
+    #[error("{kind:?} cannot be said about {scope}")]
+    WrongScope {
+        /// What it says.
+        kind: Kind,
+        /// What it is about.
+        scope: Scope,
+    },
+    /// The task machine refused it.
+    #[error(transparent)]
+    Task(#[from] task::Refusal),
+    /// The lock machine refused it.
+    #[error(transparent)]
+    Repository(#[from] lock::Refusal),
+}
+
+/// A rule that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// Of a task.
+    #[error(transparent)]
+    Task(#[from] task::Invalid),
+    /// Of a repository.
+    #[error(transparent)]
+    Repository(#[from] lock::Invalid),
+}
+
+/// Applies `op` to the rows of its scope. A refusal has changed neither rows nor effects.
+pub fn apply(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
+    let (kind, scope) = (op.body.kind(), op.header.scope);
+    if !op.body.fits(scope) {
+        return Err(Refusal::WrongScope { kind, scope });
+    }
+    match (scope, rows.take()) {
+        (Scope::Task(_), before @ (None | Some(Rows::Task(_)))) => {
+            let mut own = before.and_then(Rows::into_task);
+            let outcome = on(&mut own, op, effects, task::apply, Effect::Task);
+            *rows = own.map(Rows::Task);
+            outcome
+        }
+        (Scope::Repository(_), before @ (None | Some(Rows::Repository(_)))) => {
+            let mut own = before.and_then(Rows::into_repository);
+            let outcome = on(&mut own, op, effects, lock::apply, Effect::Repository);
+            *rows = own.map(Rows::Repository);
+            outcome
+        }
+        // Rows of another sort than the scope: whoever loaded them mixed them up. They stay as they are.
+        (Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_), before) => {
+            *rows = before;
+            Err(Refusal::WrongScope { kind, scope })
+        }
+    }
+}
+
+/// Checks every rule of the machine that the rows belong to.
+pub fn validate(rows: &Rows) -> Result<(), Invalid> {
+    match rows {
+        Rows::Task(rows) => Ok(task::validate(rows)?),
+        Rows::Repository(rows) => Ok(lock::validate(rows)?),
+    }
+}
+
+/// One machine's apply, with its effects and refusals as the kernel's.
+fn on<R, E, N: Into<Refusal>>(
+    rows: &mut Option<R>,
+    op: &Op,
+    effects: &mut Vec<Effect>,
+    apply: impl FnOnce(&mut Option<R>, &Op, &mut Vec<E>) -> Result<(), N>,
+    wrap: fn(E) -> Effect,
+) -> Result<(), Refusal> {
+    let mut own = Vec::new();
+    apply(rows, op, &mut own).map_err(Into::into)?;
+    effects.extend(own.into_iter().map(wrap));
+    Ok(())
+}
+
+impl Rows {
+    /// The task, if it is one.
+    pub fn task(&self) -> Option<&TaskRows> {
+        if let Self::Task(rows) = self { Some(rows) } else { None }
+    }
+
+    /// The newest op that took effect on them; claims and acquires cite it (D19).
+    pub fn head(&self) -> Hlc {
+        match self {
+            Self::Task(rows) => rows.task.head,
+            Self::Repository(rows) => rows.repository.head,
+        }
+    }
+
+    /// The repository, if it is one.
+    pub fn repository(&self) -> Option<&RepositoryRows> {
+        if let Self::Repository(rows) = self { Some(rows) } else { None }
+    }
+
+    fn into_task(self) -> Option<TaskRows> {
+        if let Self::Task(rows) = self { Some(rows) } else { None }
+    }
+
+    fn into_repository(self) -> Option<RepositoryRows> {
+        if let Self::Repository(rows) = self { Some(rows) } else { None }
+    }
+}
