@@ -40,6 +40,7 @@ pub mod reference;
 mod root;
 mod rows;
 mod schema;
+mod scopes;
 mod scrub;
 mod sidecar;
 mod space;

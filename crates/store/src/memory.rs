@@ -16,7 +16,9 @@ use crate::{
 use relaymesh_core::{
     hash::Hash,
     id::{NodeId, RequestId, TaskId, WorkerId},
+    kernel::Rows,
     name::Name,
+    op::Scope,
     row::{self, RowKey},
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
@@ -142,6 +144,28 @@ impl Reader for MemoryReader {
         state.tasks.get(&key).map(|row| rows(&state, row)).transpose()
     }
 
+    fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
+        let state = self.disk.state();
+        let rows = state.scopes.range((scope, None)..).take_while(|((of, _), _)| *of == scope);
+        crate::scope::assemble(scope, rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum)).collect())
+    }
+
+    fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
+        let state = self.disk.state();
+        let mut scopes: Vec<Scope> = state.scopes.keys().map(|(scope, _)| *scope).collect();
+        scopes.dedup();
+        Ok(scopes.into_iter().filter(|scope| after.is_none_or(|after| *scope > after)).take(limit).collect())
+    }
+
+    fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error> {
+        let state = self.disk.state();
+        let due = state.scopes.iter().filter_map(|((scope, _), row)| Some((row.due_ms?, *scope)));
+        let mut due: Vec<(u64, Scope)> = due.filter(|(due_ms, _)| *due_ms <= now_ms).collect();
+        due.sort_unstable();
+        due.truncate(limit);
+        Ok(due)
+    }
+
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {
         let state = self.disk.state();
         let wanted = |row: &&TaskPut| {
@@ -207,7 +231,8 @@ impl Reader for MemoryReader {
                 .filter(|(q, ..)| *q == queue)
                 .map(|(_, due_ms, _)| *due_ms)
         };
-        Ok(Queue::ALL.into_iter().filter_map(later).min())
+        let of_scopes = state.scopes.values().filter_map(|row| row.due_ms).filter(|due_ms| *due_ms > now_ms);
+        Ok(Queue::ALL.into_iter().filter_map(later).chain(of_scopes).min())
     }
 
     fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {

@@ -54,7 +54,7 @@ fn an_older_store_is_brought_up_to_date_by_its_writer() {
     world.close();
     edit(
         &world,
-        "DROP INDEX idx_content_blob; ALTER TABLE content DROP COLUMN blob_hash; \
+        "DROP TABLE scope_rows; DROP INDEX idx_content_blob; ALTER TABLE content DROP COLUMN blob_hash; \
          ALTER TABLE content DROP COLUMN blob_bytes; DELETE FROM schema_migrations WHERE version = 2; \
          PRAGMA user_version = 1;",
     );

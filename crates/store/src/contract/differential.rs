@@ -7,13 +7,15 @@ use super::{
     Backend,
     author::{Author, LEASE_MS, OWNERS, WORKERS},
     graph::{Graph, asking, name, step},
+    scopes,
     snapshot::Snapshot,
 };
 use crate::{Batch, Error, Store};
 use relaymesh_core::{
     id::TaskId,
+    kernel::Rows,
     lanes::Priority,
-    op::{CancelMode, Held},
+    op::{CancelMode, Held, HeldLock},
     task::{
         Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, RetryPolicy, StepSpec},
@@ -92,6 +94,9 @@ impl<B: Backend> Restart for Side<B> {
 /// One random command. Most are possible; those that are not are refused by the kernel and leave nothing behind.
 fn command(author: &mut Author, dice: &mut Dice) {
     author.now_ms += [0, 1, 50, 2_000, LEASE_MS][dice.index(5)];
+    if dice.below(6) == 0 {
+        return lock(author, dice);
+    }
     let tasks: Vec<TaskId> = author.all_rows().map(|rows| rows.task.id).collect();
     if tasks.is_empty() || dice.below(5) == 0 {
         let graph = graph(dice, author.now_ms);
@@ -112,6 +117,20 @@ fn command(author: &mut Author, dice: &mut Dice) {
     if dice.below(8) == 0 {
         author.note_heartbeat(worker);
         author.note_conflict(task, step, ["complete", "fail", "yield"][dice.index(3)], dice.below(9) as u32);
+    }
+}
+
+/// Somebody takes a lock, or gives one back.
+fn lock(author: &mut Author, dice: &mut Dice) {
+    let repository = ["app", "web"][dice.index(2)];
+    if dice.below(2) == 0 {
+        // Refused if somebody else is in the way, which is a possible answer.
+        let _ = author.lock(repository, ["src/**", "src/a", "README.md"][dice.index(3)]);
+    } else if let Some((Some(Rows::Repository(rows)), _)) = author.scopes.get(&scopes::repository(repository))
+        && let Some(lock) = rows.locks.values().next()
+    {
+        let held = HeldLock { token: lock.token, fence: lock.fence };
+        author.unlock(repository, held).unwrap();
     }
 }
 

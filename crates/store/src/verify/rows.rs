@@ -53,6 +53,7 @@ fn check<R: Reader>(reader: &mut R, head: &Head, progress: &mut dyn FnMut(u64)) 
         }
         progress(sums.tasks);
     }
+    check_scopes(reader, &mut sums)?;
     if sums.state != head.state {
         return Err(Problem::State { pos: head.pos, expected: head.state, found: sums.state });
     }
@@ -107,6 +108,29 @@ impl Sums {
             }
         }
     }
+}
+
+/// Scopes other than tasks: what they add up to, and when they are due.
+fn check_scopes<R: Reader>(reader: &mut R, sums: &mut Sums) -> Result<(), Problem> {
+    let mut last = None;
+    let mut expected = Sum::default();
+    loop {
+        let page = reader.scopes(last, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        for scope in &page {
+            let rows = reader.scope(*scope)?.ok_or(Problem::NoScope { scope: *scope })?;
+            sums.state.0 = sums.state.0.wrapping_add(StateHash::of_rows(&rows).0);
+            let locks = rows.repository().into_iter().flat_map(|rows| rows.locks.values());
+            locks.for_each(|lock| expected.add(0, lock.deadline_ms.min(EVER_MS)));
+        }
+        last = page.last().copied();
+    }
+    let mut found = Sum::default();
+    let due = reader.due_scopes(EVER_MS, usize::MAX)?;
+    due.iter().for_each(|(due_ms, _)| found.add(0, *due_ms));
+    same("the list of what falls due in repositories".to_owned(), Some(&expected), found)
 }
 
 fn check_task<R: Reader>(reader: &mut R, task: &Task, sums: &mut Sums) -> Result<(), Problem> {

@@ -63,6 +63,6 @@ fn found(problem: Problem) -> Error {
         | Problem::NoContent { .. }
         | Problem::Content { .. }
         | Problem::Refused { .. }
-        | Problem::Unfolded { .. } => Error::new(Code::Damaged, message),
+        | Problem::NoScope { .. } => Error::new(Code::Damaged, message),
     }
 }
