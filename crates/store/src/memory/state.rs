@@ -105,7 +105,7 @@ impl State {
                 let key = StepKey::new(*self.tasks_by_id.get(&id)?, place);
                 Some(&mut self.steps.get_mut(&key)?.bytes)
             }
-            RowKey::Repository(_) | RowKey::Lock(..) => None, // not stored yet
+            RowKey::Thread(_) | RowKey::Message(..) | RowKey::Repository(_) | RowKey::Lock(..) => None, // not stored yet
         }
     }
 
