@@ -8,6 +8,7 @@
 use crate::{
     hlc::Hlc,
     lock::{self, RepositoryRows},
+    message::{self, ThreadRows},
     op::{Kind, Op, Scope},
     task::{self, TaskRows},
 };
@@ -17,6 +18,8 @@ use crate::{
 pub enum Rows {
     /// A task and its steps.
     Task(TaskRows),
+    /// A thread and its messages.
+    Thread(ThreadRows),
     /// A repository and its locks.
     Repository(RepositoryRows),
 }
@@ -26,6 +29,8 @@ pub enum Rows {
 pub enum Effect {
     /// About a task.
     Task(task::Effect),
+    /// About a thread.
+    Thread(message::Effect),
     /// About a repository.
     Repository(lock::Effect),
 }
@@ -44,6 +49,9 @@ pub enum Refusal {
     /// The task machine refused it.
     #[error(transparent)]
     Task(#[from] task::Refusal),
+    /// The message machine refused it.
+    #[error(transparent)]
+    Thread(#[from] message::Refusal),
     /// The lock machine refused it.
     #[error(transparent)]
     Repository(#[from] lock::Refusal),
@@ -55,6 +63,9 @@ pub enum Invalid {
     /// Of a task.
     #[error(transparent)]
     Task(#[from] task::Invalid),
+    /// Of a thread.
+    #[error(transparent)]
+    Thread(#[from] message::Invalid),
     /// Of a repository.
     #[error(transparent)]
     Repository(#[from] lock::Invalid),
@@ -71,6 +82,12 @@ pub fn apply(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Res
             let mut own = before.and_then(Rows::into_task);
             let outcome = on(&mut own, op, effects, task::apply, Effect::Task);
             *rows = own.map(Rows::Task);
+            outcome
+        }
+        (Scope::Thread(_), before @ (None | Some(Rows::Thread(_)))) => {
+            let mut own = before.and_then(Rows::into_thread);
+            let outcome = on(&mut own, op, effects, message::apply, Effect::Thread);
+            *rows = own.map(Rows::Thread);
             outcome
         }
         (Scope::Repository(_), before @ (None | Some(Rows::Repository(_)))) => {
@@ -91,6 +108,7 @@ pub fn apply(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Res
 pub fn validate(rows: &Rows) -> Result<(), Invalid> {
     match rows {
         Rows::Task(rows) => Ok(task::validate(rows)?),
+        Rows::Thread(rows) => Ok(message::validate(rows)?),
         Rows::Repository(rows) => Ok(lock::validate(rows)?),
     }
 }
@@ -119,8 +137,14 @@ impl Rows {
     pub fn head(&self) -> Hlc {
         match self {
             Self::Task(rows) => rows.task.head,
+            Self::Thread(rows) => rows.thread.head,
             Self::Repository(rows) => rows.repository.head,
         }
+    }
+
+    /// The thread, if it is one.
+    pub fn thread(&self) -> Option<&ThreadRows> {
+        if let Self::Thread(rows) = self { Some(rows) } else { None }
     }
 
     /// The repository, if it is one.
@@ -130,6 +154,10 @@ impl Rows {
 
     fn into_task(self) -> Option<TaskRows> {
         if let Self::Task(rows) = self { Some(rows) } else { None }
+    }
+
+    fn into_thread(self) -> Option<ThreadRows> {
+        if let Self::Thread(rows) = self { Some(rows) } else { None }
     }
 
     fn into_repository(self) -> Option<RepositoryRows> {

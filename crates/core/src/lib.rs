@@ -16,6 +16,7 @@ pub mod id;
 pub mod kernel;
 pub mod lanes;
 pub mod lock;
+pub mod message;
 pub mod name;
 pub mod op;
 pub mod row;

@@ -6,9 +6,10 @@
 //! tells a store that lost, kept or bent a row from one that did not.
 
 use crate::{
-    id::{LeaseToken, RepositoryId, TaskId},
+    id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
     lock::{Lock, Repository, RepositoryRows},
+    message::{Message, Thread, ThreadRows},
     op::append,
     task::{Step, Task, TaskRows},
 };
@@ -23,6 +24,10 @@ pub enum RowKey {
     Task(TaskId),
     /// The row of a task's step at this place.
     Step(TaskId, u16),
+    /// The row of a thread.
+    Thread(ThreadId),
+    /// The row of a thread's message.
+    Message(ThreadId, MessageId),
     /// The row of a repository, with its fence counter.
     Repository(RepositoryId),
     /// The row of a repository's lock with this token.
@@ -78,8 +83,19 @@ impl StateHash {
     pub fn of_rows(rows: &Rows) -> Self {
         match rows {
             Rows::Task(rows) => Self::of(rows),
+            Rows::Thread(rows) => Self::of_thread(rows),
             Rows::Repository(rows) => Self::of_repository(rows),
         }
+    }
+
+    fn of_thread(rows: &ThreadRows) -> Self {
+        let mut hash = Self::default();
+        let mut bytes = Vec::new();
+        hash.add(encode_thread(&rows.thread, &mut bytes));
+        for message in rows.messages.values() {
+            hash.add(encode_message(rows.thread.id, message, &mut bytes));
+        }
+        hash
     }
 
     fn of_repository(rows: &RepositoryRows) -> Self {
@@ -105,6 +121,16 @@ pub fn encode_task(task: &Task, out: &mut Vec<u8>) -> RowSum {
 /// Writes the step's row over `out` and gives its sum.
 pub fn encode_step(task: TaskId, index: u16, step: &Step, out: &mut Vec<u8>) -> RowSum {
     encode(RowKey::Step(task, index), step, out)
+}
+
+/// Writes the thread's row over `out` and gives its sum.
+pub fn encode_thread(thread: &Thread, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Thread(thread.id), thread, out)
+}
+
+/// Writes the message's row over `out` and gives its sum.
+pub fn encode_message(thread: ThreadId, message: &Message, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Message(thread, message.draft.id), message, out)
 }
 
 /// Writes the repository's row over `out` and gives its sum.
@@ -144,6 +170,8 @@ fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
     match key {
         RowKey::Task(task) => hasher.update(b"t").update(&task.to_bytes()),
         RowKey::Step(task, index) => hasher.update(b"s").update(&task.to_bytes()).update(&index.to_be_bytes()),
+        RowKey::Thread(id) => hasher.update(b"c").update(&id.to_bytes()),
+        RowKey::Message(id, message) => hasher.update(b"m").update(&id.to_bytes()).update(&message.to_bytes()),
         RowKey::Repository(id) => hasher.update(b"r").update(&id.to_bytes()),
         RowKey::Lock(id, token) => hasher.update(b"l").update(&id.to_bytes()).update(&token.to_bytes()),
     };

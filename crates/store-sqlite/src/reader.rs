@@ -6,8 +6,9 @@
 use crate::{Root, blobs, check, columns, connect, failure, head, rows, scopes, sidecar::Sidecar};
 use relaymesh_core::{
     hash::Hash,
-    id::{NodeId, RequestId, StepId, TaskId, WorkerId},
+    id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
+    lanes::Priority,
     name::Name,
     op::Scope,
     task::{Task, TaskRows, spec::IdempotencyKey},
@@ -89,6 +90,17 @@ impl Reader for SqliteReader {
 
     fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error> {
         scopes::due(&self.connection, now_ms, limit)
+    }
+
+    fn inbox(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        limit: usize,
+    ) -> Result<Vec<(ThreadId, MessageId)>, Error> {
+        scopes::inbox(&self.connection, (namespace, agent, priority), now_ms, limit)
     }
 
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {

@@ -15,8 +15,9 @@ use crate::{
 };
 use relaymesh_core::{
     hash::Hash,
-    id::{NodeId, RequestId, TaskId, WorkerId},
+    id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
+    lanes::Priority,
     name::Name,
     op::Scope,
     row::{self, RowKey},
@@ -147,7 +148,9 @@ impl Reader for MemoryReader {
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
         let state = self.disk.state();
         let rows = state.scopes.range((scope, None)..).take_while(|((of, _), _)| *of == scope);
-        crate::scope::assemble(scope, rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum)).collect())
+        let pos = |row: &crate::scope::ScopeRow| row.message.as_ref().map_or(0, |message| message.content_pos);
+        let stored = rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum, pos(row)));
+        crate::scope::assemble(scope, stored.collect())
     }
 
     fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
@@ -164,6 +167,28 @@ impl Reader for MemoryReader {
         due.sort_unstable();
         due.truncate(limit);
         Ok(due)
+    }
+
+    fn inbox(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        limit: usize,
+    ) -> Result<Vec<(ThreadId, MessageId)>, Error> {
+        let state = self.disk.state();
+        let waiting = |((scope, part), row): (&(Scope, crate::scope::Part), &crate::scope::ScopeRow)| {
+            let (Scope::Thread(thread), Some(part), Some(found)) = (*scope, *part, row.message.as_ref()) else {
+                return None;
+            };
+            let is_wanted = row.namespace == *namespace && found.to == *agent && found.priority == priority;
+            let queued_ms = found.queued_ms.filter(|queued_ms| is_wanted && *queued_ms <= now_ms)?;
+            Some((queued_ms, thread, MessageId::from_bytes(part)))
+        };
+        let mut waiting: Vec<_> = state.scopes.iter().filter_map(waiting).collect();
+        waiting.sort_unstable();
+        Ok(waiting.into_iter().take(limit).map(|(_, thread, message)| (thread, message)).collect())
     }
 
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {

@@ -1,17 +1,20 @@
-//! Rows of scopes other than tasks: a repository and its locks.
+//! Rows of scopes other than tasks: a repository and its locks, a thread and its messages.
 //!
 //! A scope has a row of its own and rows of its parts. All of them lie in one table, by scope and part, with what is
 //! looked up beside them; the machine that they belong to is known by the scope.
 
 use crate::{Batch, Error};
 use relaymesh_core::{
-    id::{LeaseToken, RepositoryId, TaskId, ThreadId},
+    id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
+    lanes::Priority,
     lock::{Lock, Repository, RepositoryRows},
+    message::{Message, State, Thread, ThreadRows},
     name::Name,
     op::Scope,
-    row::{self, RowKey, RowSum, encode_lock, encode_repository},
+    row::{self, RowKey, RowSum, encode_lock, encode_message, encode_repository, encode_thread},
 };
+use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which row of a scope: `None` for its own, otherwise the id of the part.
@@ -48,11 +51,37 @@ pub struct ScopeRow {
     pub name: String,
     /// When it is to be looked at again.
     pub due_ms: Option<u64>,
+    /// For a message: what it is found by.
+    pub message: Option<MessageLookup>,
     /// The row.
     pub bytes: Vec<u8>,
     /// The row's sum.
     pub sum: RowSum,
 }
+
+/// What a message is found by, and where its content lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageLookup {
+    /// Who says it.
+    pub from: Name,
+    /// Who is to hear it.
+    pub to: Name,
+    /// Where it rests.
+    pub state: State,
+    /// Which lane it waits in.
+    pub priority: Priority,
+    /// When it was sent.
+    pub sent_ms: u64,
+    /// While it is queued: from when on it may be delivered.
+    pub queued_ms: Option<u64>,
+    /// The task whose step waits for the answer.
+    pub task: Option<TaskId>,
+    /// Arrival number of the op that carried the content.
+    pub content_pos: u64,
+}
+
+/// A row as it was stored: which part, its bytes and sum, and for a message where its content lies.
+pub type StoredRow = (Part, Vec<u8>, RowSum, u64);
 
 /// What the store, or a batch on its way there, last got of a scope's rows.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +102,8 @@ struct Mark {
 enum Row<'a> {
     Repository(&'a Repository),
     Lock(&'a Repository, &'a Lock),
+    Thread(&'a Thread),
+    Message(&'a Thread, &'a Message),
 }
 
 impl SavedScope {
@@ -112,8 +143,9 @@ impl SavedScope {
 impl Row<'_> {
     fn part(&self) -> Part {
         match self {
-            Self::Repository(_) => None,
+            Self::Repository(_) | Self::Thread(_) => None,
             Self::Lock(_, lock) => Some(lock.token.to_bytes()),
+            Self::Message(_, message) => Some(message.draft.id.to_bytes()),
         }
     }
 
@@ -121,6 +153,8 @@ impl Row<'_> {
         match self {
             Self::Repository(row) => Mark { rev: row.rev, fence: row.fence, sum },
             Self::Lock(_, lock) => Mark { rev: lock.rev, fence: lock.fence, sum },
+            Self::Thread(row) => Mark { rev: row.rev, fence: 0, sum },
+            Self::Message(_, message) => Mark { rev: message.rev, fence: 0, sum },
         }
     }
 
@@ -128,6 +162,8 @@ impl Row<'_> {
         match self {
             Self::Repository(row) => encode_repository(row, bytes),
             Self::Lock(repository, lock) => encode_lock(repository.id, lock, bytes),
+            Self::Thread(row) => encode_thread(row, bytes),
+            Self::Message(thread, message) => encode_message(thread.id, message, bytes),
         }
     }
 
@@ -135,8 +171,32 @@ impl Row<'_> {
         let (namespace, name, due_ms) = match self {
             Self::Repository(row) => (&row.namespace, row.name.as_str(), None),
             Self::Lock(row, lock) => (&row.namespace, lock.key.as_str(), Some(lock.deadline_ms)),
+            Self::Thread(row) => (&row.namespace, "", None),
+            Self::Message(row, message) => (&row.namespace, message.draft.to.as_str(), due_ms(message)),
         };
-        ScopeRow { namespace: namespace.clone(), name: name.to_owned(), due_ms, bytes, sum }
+        let message = if let Self::Message(_, message) = self { Some(lookup(message)) } else { None };
+        ScopeRow { namespace: namespace.clone(), name: name.to_owned(), due_ms, message, bytes, sum }
+    }
+}
+
+/// When a message is to be looked at again: its delivery's lease ends, or it becomes too old. That a queued one falls
+/// due concerns only whoever waits for it.
+pub fn due_ms(message: &Message) -> Option<u64> {
+    let lease = message.lease.as_ref().map(|lease| lease.deadline_ms);
+    let expires = (message.expires_ms > 0 && !message.state.is_terminal()).then_some(message.expires_ms);
+    lease.into_iter().chain(expires).min()
+}
+
+fn lookup(message: &Message) -> MessageLookup {
+    MessageLookup {
+        from: message.draft.from.clone(),
+        to: message.draft.to.clone(),
+        state: message.state,
+        priority: message.draft.priority,
+        sent_ms: message.sent_ms,
+        queued_ms: (message.state == State::Queued).then_some(message.due_ms),
+        task: message.draft.asks.map(|asks| asks.task),
+        content_pos: message.content_pos,
     }
 }
 
@@ -148,31 +208,52 @@ fn of(rows: &Rows) -> Vec<Row<'_>> {
             let locks = rows.locks.values().map(|lock| Row::Lock(&rows.repository, lock));
             std::iter::once(Row::Repository(&rows.repository)).chain(locks).collect()
         }
+        Rows::Thread(rows) => {
+            let messages = rows.messages.values().map(|message| Row::Message(&rows.thread, message));
+            std::iter::once(Row::Thread(&rows.thread)).chain(messages).collect()
+        }
     }
 }
 
 /// The scope from its stored rows, each checked against its sum. The scope's own row comes first.
-pub fn assemble(scope: Scope, rows: Vec<(Part, Vec<u8>, RowSum)>) -> Result<Option<Rows>, Error> {
-    let damaged = |what: &str, error: &dyn std::fmt::Display| Error::Damaged {
-        detail: format!("{what} of {scope}: {error}. `relaymesh log rebuild` shows what the log says"),
-    };
+pub fn assemble(scope: Scope, rows: Vec<StoredRow>) -> Result<Option<Rows>, Error> {
     let mut rows = rows.into_iter();
-    let Some((part, bytes, sum)) = rows.next() else { return Ok(None) };
-    let Scope::Repository(id) = scope else {
-        return Err(damaged("the rows", &"there is no machine for them in this program"));
-    };
-    if part.is_some() {
-        return Err(damaged("the row", &"it is missing, and rows of its parts are there"));
+    let Some(own) = rows.next() else { return Ok(None) };
+    if own.0.is_some() {
+        return Err(damaged(scope, &"its own row is missing, and rows of its parts are there"));
     }
-    let repository: Repository =
-        row::decode(RowKey::Repository(id), &bytes, sum).map_err(|e| damaged("the row", &e))?;
-    let mut locks = BTreeMap::new();
-    for (part, bytes, sum) in rows {
-        let token = LeaseToken::from_bytes(part.unwrap_or_default());
-        let lock: Lock = row::decode(RowKey::Lock(id, token), &bytes, sum).map_err(|e| damaged("a lock", &e))?;
-        locks.insert(token, lock);
+    let part = |row: &StoredRow| row.0.unwrap_or_default();
+    match scope {
+        Scope::Task(_) => Err(damaged(scope, &"the rows of a task lie elsewhere")),
+        Scope::Repository(id) => {
+            let repository: Repository = decode(scope, RowKey::Repository(id), &own)?;
+            let lock = |row: StoredRow| {
+                let token = LeaseToken::from_bytes(part(&row));
+                Ok((token, decode::<Lock>(scope, RowKey::Lock(id, token), &row)?))
+            };
+            let locks = rows.map(lock).collect::<Result<BTreeMap<_, _>, Error>>()?;
+            Ok(Some(Rows::Repository(RepositoryRows { repository, locks })))
+        }
+        Scope::Thread(id) => {
+            let thread: Thread = decode(scope, RowKey::Thread(id), &own)?;
+            let message = |row: StoredRow| {
+                let message = MessageId::from_bytes(part(&row));
+                let mut found: Message = decode(scope, RowKey::Message(id, message), &row)?;
+                found.content_pos = row.3;
+                Ok((message, found))
+            };
+            let messages = rows.map(message).collect::<Result<BTreeMap<_, _>, Error>>()?;
+            Ok(Some(Rows::Thread(ThreadRows { thread, messages })))
+        }
     }
-    Ok(Some(Rows::Repository(RepositoryRows { repository, locks })))
+}
+
+fn decode<T: DeserializeOwned>(scope: Scope, key: RowKey, row: &StoredRow) -> Result<T, Error> {
+    row::decode(key, &row.1, row.2).map_err(|error| damaged(scope, &error))
+}
+
+fn damaged(scope: Scope, what: &dyn std::fmt::Display) -> Error {
+    Error::Damaged { detail: format!("{scope}: {what}. `relaymesh log rebuild` shows what the log says") }
 }
 
 /// A scope as bytes that sort like it: its sort, then its id.

@@ -3,7 +3,7 @@
 use crate::{Batch, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
 use relaymesh_core::{
     hash::Hash,
-    id::{NodeId, RequestId, TaskId, WorkerId},
+    id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
     name::Name,
@@ -54,6 +54,16 @@ pub trait Reader: Send + 'static {
 
     /// Rows of such scopes that are due at `now_ms`, longest due first, by scope: one that has several is there as often.
     fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error>;
+
+    /// Messages that wait for `agent` in a lane and may be delivered at `now_ms`, longest waiting first.
+    fn inbox(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        limit: usize,
+    ) -> Result<Vec<(ThreadId, MessageId)>, Error>;
 
     /// Task rows without their steps, newest first, from below `before` on.
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error>;

@@ -10,7 +10,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, RepositoryId},
     name::Name,
-    op::{Body, HeldLock, Kind, Op, Scope, task_bodies},
+    op::{Body, HeldLock, Kind, Op, Scope, message_bodies, task_bodies},
 };
 
 /// What is to be done because an op took effect.
@@ -160,7 +160,7 @@ pub fn apply(rows: &mut Option<RepositoryRows>, op: &Op, effects: &mut Vec<Effec
         Body::RenewLock { held, ttl_ms } => renew::renew(there(rows)?, held, *ttl_ms, at, effects)?,
         Body::ReleaseLock { held } => release::release(there(rows)?, held, effects)?,
         Body::ExpireLock { held } => expire::expire(there(rows)?, held, at, effects)?,
-        task_bodies!() => return Err(Refusal::WrongScope { kind: op.body.kind() }),
+        task_bodies!() | message_bodies!() => return Err(Refusal::WrongScope { kind: op.body.kind() }),
     }
     let repository = &mut there(rows)?.repository;
     repository.head = at.hlc;

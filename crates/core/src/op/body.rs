@@ -5,8 +5,9 @@ use crate::{
     content::ContentRef,
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, WorkerId},
     lock::{Case, Key, Mode, RepositoryName},
+    message::Draft,
     name::Name,
     op::Scope,
     task::spec::Schedule,
@@ -31,6 +32,17 @@ pub struct HeldLock {
     pub token: LeaseToken,
     /// The fence that it got. Only grows.
     pub fence: u64,
+}
+
+/// Proof that the author has the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldMessage {
+    /// The message.
+    pub message: MessageId,
+    /// The epoch that the delivery got. Only grows.
+    pub epoch: u32,
+    /// The token that the delivery made.
+    pub token: LeaseToken,
 }
 
 /// How a task is cancelled.
@@ -227,6 +239,83 @@ bodies! {
         /// The lock.
         held: HeldLock,
     }
+    /// Somebody said something to somebody.
+    SendMessage = 16 {
+        /// What, from whom, to whom.
+        draft: Draft,
+    }
+    /// The recipient took a message, or renewed its lease on it.
+    DeliverMessage = 17 {
+        /// The message.
+        message: MessageId,
+        /// Who takes it: the one whom it is for.
+        recipient: Name,
+        /// The node that answers for the worker.
+        owner: NodeId,
+        /// Who works on it.
+        worker: WorkerId,
+        /// What the worker will show to prove it.
+        token: LeaseToken,
+        /// How long the lease lasts from the op's HLC.
+        lease_ms: u64,
+        /// The newest op of the thread that the author had seen (D19).
+        seen: Hlc,
+    }
+    /// The recipient has dealt with the message.
+    AcknowledgeMessage = 18 {
+        /// Who says so.
+        held: HeldMessage,
+    }
+    /// The recipient answered the message, and has dealt with it so.
+    ReplyMessage = 19 {
+        /// Who says so.
+        held: HeldMessage,
+        /// The answer's own name.
+        answer: MessageId,
+        /// What it says.
+        content: ContentRef,
+    }
+    /// The recipient could not deal with the message.
+    FailMessage = 20 {
+        /// Who says so.
+        held: HeldMessage,
+        /// Whether another delivery may help.
+        retryable: bool,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+        /// What went wrong, for people.
+        error: String,
+    }
+    /// The recipient gave the message back undone; the delivery does not count.
+    ReturnMessage = 21 {
+        /// Who says so.
+        held: HeldMessage,
+        /// Why, for people.
+        reason: String,
+    }
+    /// A delivery's lease ended without its holder's word.
+    ExpireDelivery = 22 {
+        /// The message.
+        message: MessageId,
+        /// The epoch of the delivery.
+        epoch: u32,
+        /// Why.
+        reason: ExpireReason,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+    }
+    /// A message became too old. Any node may say so.
+    ExpireMessage = 23 {
+        /// The message.
+        message: MessageId,
+    }
+    /// A message that came to nothing is to be delivered again.
+    RedriveMessage = 24 {
+        /// The message.
+        message: MessageId,
+        /// Why, for people.
+        reason: String,
+    }
 }
 
 /// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
@@ -256,7 +345,22 @@ macro_rules! lock_bodies {
     };
 }
 
-pub(crate) use {lock_bodies, task_bodies};
+/// The bodies of the message machine, as a pattern.
+macro_rules! message_bodies {
+    () => {
+        $crate::op::Body::SendMessage { .. }
+            | $crate::op::Body::DeliverMessage { .. }
+            | $crate::op::Body::AcknowledgeMessage { .. }
+            | $crate::op::Body::ReplyMessage { .. }
+            | $crate::op::Body::FailMessage { .. }
+            | $crate::op::Body::ReturnMessage { .. }
+            | $crate::op::Body::ExpireDelivery { .. }
+            | $crate::op::Body::ExpireMessage { .. }
+            | $crate::op::Body::RedriveMessage { .. }
+    };
+}
+
+pub(crate) use {lock_bodies, message_bodies, task_bodies};
 
 impl Body {
     /// Whether this can be said about a scope of that sort.
@@ -264,6 +368,7 @@ impl Body {
         match self {
             task_bodies!() => matches!(scope, Scope::Task(_)),
             lock_bodies!() => matches!(scope, Scope::Repository(_)),
+            message_bodies!() => matches!(scope, Scope::Thread(_)),
         }
     }
 

@@ -11,8 +11,8 @@ mod chain;
 #[cfg(test)]
 mod tests;
 
-pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, Kind};
-pub(crate) use body::{lock_bodies, task_bodies};
+pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
+pub(crate) use body::{lock_bodies, message_bodies, task_bodies};
 pub use chain::{Break, Chain, Link, link_hash};
 
 use crate::{

@@ -9,6 +9,7 @@ use crate::{
     id::{LeaseToken, NodeId, WorkerId},
     lanes::Priority,
     lock::{Case, Mode},
+    message::{Asks, DeadReason, Draft, State},
     name::Name,
     task::{
         Attempt, Lease, Outcome, Status,
@@ -193,4 +194,61 @@ fn a_repository_and_its_locks_come_back_and_are_all_in_the_hash() {
     assert_eq!(whole.0, first.0.wrapping_add(second.0));
     let without = RepositoryRows { locks: BTreeMap::new(), ..rows };
     assert_ne!(StateHash::of_rows(&Rows::Repository(without)), whole, "a lost lock is found");
+}
+
+fn thread() -> ThreadRows {
+    let (name, at) = ("default".parse::<Name>().unwrap(), Hlc { wall_ms: 11, logical: 0, node: NodeId::new(1, 1) });
+    let thread =
+        Thread { rev: 3, id: ThreadId::new(1, 1), namespace: name.clone(), created_ms: 1, updated_ms: 11, head: at };
+    let id = MessageId::new(1, 2);
+    let token = LeaseToken::new(1, 3);
+    let draft = Draft {
+        id,
+        from: name.clone(),
+        to: name,
+        priority: Priority::Low,
+        reply_to: Some(id),
+        asks: Some(Asks { task: TaskId::new(1, 1), step: 1, epoch: 2, token }),
+        content: ContentRef::of(Media::Json, b"1"),
+        trace_id: u128::MAX,
+        ttl_ms: Some(9),
+        max_deliveries: 3,
+        backoff: Backoff::default(),
+    };
+    let worker = WorkerId::new(1, 2);
+    let lease = Lease { owner: NodeId::new(1, 1), worker, token, claimed_ms: 4, deadline_ms: 5 };
+    let message = Message {
+        content_pos: 77,
+        rev: 2,
+        draft,
+        state: State::Processing,
+        due_ms: 3,
+        expires_ms: 10,
+        deliveries: 1,
+        epoch: 2,
+        lease: Some(lease),
+        answered_by: Some(id),
+        dead: Some(DeadReason::Expired),
+        error: Some("late".to_owned()),
+        sent_ms: 1,
+        updated_ms: 11,
+    };
+    ThreadRows { thread, messages: BTreeMap::from([(id, message)]) }
+}
+
+#[test]
+fn a_thread_and_its_messages_come_back_and_are_all_in_the_hash() {
+    let rows = thread();
+    let (id, message) = (rows.thread.id, rows.messages.values().next().unwrap());
+    let mut bytes = Vec::new();
+    let first = encode_thread(&rows.thread, &mut bytes);
+    assert_eq!(decode(RowKey::Thread(id), &bytes, first), Ok(rows.thread.clone()));
+    let second = encode_message(id, message, &mut bytes);
+    let there = decode(RowKey::Message(id, message.draft.id), &bytes, second);
+    assert_eq!(there, Ok(Message { content_pos: 0, ..message.clone() }), "where content lies is of this node only");
+    assert_eq!(decode::<Message>(RowKey::Message(id, MessageId::new(9, 9)), &bytes, second), Err(Error::Sum));
+    let whole = StateHash::of_rows(&Rows::Thread(rows.clone()));
+    assert_eq!(whole.0, first.0.wrapping_add(second.0));
+    let without = ThreadRows { messages: BTreeMap::new(), ..rows };
+    assert_ne!(StateHash::of_rows(&Rows::Thread(without)), whole, "a lost message is found");
 }

@@ -7,7 +7,7 @@ use crate::{
     hlc::Hlc,
     id::{NodeId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies},
+    op::{Body, Kind, Op, lock_bodies, message_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -226,7 +226,7 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         Body::RedriveTask { .. } => redrive::redrive(rows, at, effects)?,
         Body::ApproveStep { step, ask } => approve::approve(rows, *step, *ask, at, effects)?,
         Body::DenyStep { step, ask, reason } => approve::deny(rows, *step, *ask, reason, at, effects)?,
-        lock_bodies!() => return Err(wrong_scope()),
+        lock_bodies!() | message_bodies!() => return Err(wrong_scope()),
     }
     rows.task.head = at.hlc;
     rows.task.rev += 1;

@@ -130,7 +130,7 @@ impl fmt::Display for IdempotencyKey {
 }
 
 /// A trace id is 32 hexadecimal digits for people and programs that read text, because no JSON number holds it.
-pub(super) mod trace_id {
+pub(crate) mod trace_id {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
     pub(crate) fn serialize<S: Serializer>(id: &u128, serializer: S) -> Result<S::Ok, S::Error> {

@@ -17,7 +17,7 @@ proptest! {
 
     #[test]
     fn rows_are_the_same_in_whatever_order_ops_arrive(
-        authors in 2..=4usize, moves in moves(10..90), seeds: [u64; 3],
+        authors in 2..=4usize, moves in moves(10..110), seeds: [u64; 3],
     ) {
         let ops = history(authors, &moves);
         let whole = Fold::of(ops.clone());
@@ -62,7 +62,7 @@ fn histories_are_not_all_refusals() {
     let (mut took_effect, mut refused, mut successes, mut compensated) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
     for _ in 0..200 {
-        let moves = moves(20..100).new_tree(&mut runner).unwrap().current();
+        let moves = moves(20..140).new_tree(&mut runner).unwrap().current();
         let ops = history(3, &moves);
         let fold = Fold::of(ops.clone());
         let without = ops.iter().filter(|op| fold.no_effect(op.header.scope, op.header.op_id).is_some()).count();

@@ -6,7 +6,7 @@ use relaymesh_core::{
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
-    id::{LeaseToken, NodeId, OpId, RepositoryId, TaskId, WorkerId},
+    id::{LeaseToken, NodeId, OpId, RepositoryId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
     name::Name,
@@ -109,6 +109,11 @@ impl Author {
 
 pub(crate) fn scope(number: u128) -> Scope {
     Scope::Task(TaskId::new(0, number))
+}
+
+/// Where everybody talks in these histories.
+pub(crate) fn thread() -> Scope {
+    Scope::Thread(ThreadId::new(0, 1))
 }
 
 /// What is locked in these histories.

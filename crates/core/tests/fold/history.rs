@@ -1,8 +1,8 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
 use crate::{
-    author::{ASK, Author, START_MS, repository, result, scope, step, submit},
-    locking,
+    author::{ASK, Author, START_MS, repository, result, scope, step, submit, thread},
+    locking, talking,
 };
 use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
@@ -24,7 +24,7 @@ pub(crate) struct Move {
 }
 
 pub(crate) fn moves(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Move>> {
-    let one = (0..4usize, 0..6u8, 0..100u8, 0..1000usize, 0..60u64);
+    let one = (0..4usize, 0..8u8, 0..100u8, 0..1000usize, 0..60u64);
     vec(one.prop_map(|(who, machine, what, pick, gap_ms)| Move { who, machine, what, pick, gap_ms }), count)
 }
 
@@ -88,13 +88,16 @@ impl Story {
         })
     }
 
-    /// Something about the repository. Liars date back and copy times here too.
+    /// Something about the repository or the thread. Liars date back and copy times here too.
     fn about_another(&mut self, who: usize, one: Move) -> Option<Op> {
         if one.pick.is_multiple_of(5) {
             self.now_ms += locking::TTL_MS; // or nothing would ever run out
         }
-        let scope = repository();
-        let body = locking::body(&self.authors[who], self.now_ms, one);
+        let (scope, body) = if one.machine < 6 {
+            (repository(), locking::body(&self.authors[who], self.now_ms, one))
+        } else {
+            (thread(), talking::body(&self.authors[who], self.now_ms, one))
+        };
         let author = &mut self.authors[who];
         let hlc = match one.what {
             90..=92 => author.oldest_time(),

@@ -12,3 +12,4 @@ mod integrity;
 mod locking;
 mod order;
 mod reference;
+mod talking;

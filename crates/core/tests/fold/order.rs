@@ -7,16 +7,21 @@ use crate::{
 use proptest::prelude::*;
 use relaymesh_core::{
     fold::Fold,
+    id::MessageId,
     kernel::{Rows, apply},
     op::{Body, Scope},
 };
 use std::collections::BTreeMap;
 
-/// Everything in these rows that only grows, in an order that stays.
-fn fences(rows: &Rows) -> Box<dyn Iterator<Item = u64> + '_> {
+/// Everything in these rows that only grows, by what it belongs to.
+fn fences(rows: &Rows) -> BTreeMap<u128, u64> {
     match rows {
-        Rows::Task(rows) => Box::new(rows.steps.iter().map(|step| step.epoch.into())),
-        Rows::Repository(rows) => Box::new(std::iter::once(rows.repository.fence)),
+        Rows::Task(rows) => (0u128..).zip(rows.steps.iter().map(|step| step.epoch.into())).collect(),
+        Rows::Thread(rows) => {
+            let number = |id: &MessageId| u128::from_be_bytes(id.to_bytes());
+            rows.messages.iter().map(|(id, message)| (number(id), message.epoch.into())).collect()
+        }
+        Rows::Repository(rows) => BTreeMap::from([(0, rows.repository.fence)]),
     }
 }
 
@@ -40,7 +45,8 @@ proptest! {
                 continue;
             }
             if let Some((before, after)) = before.as_ref().zip(rows.as_ref()) {
-                prop_assert!(fences(before).zip(fences(after)).all(|(old, new)| new >= old), "a fence shrank");
+                let after = fences(after);
+                prop_assert!(fences(before).iter().all(|(of, old)| after.get(of) >= Some(old)), "a fence shrank");
             }
             if let Body::CompleteJob { held, .. } = &op.body {
                 let count = results.entry((scope, held.step)).or_default();

@@ -114,11 +114,22 @@ CREATE TABLE scope_rows (
     namespace      TEXT    NOT NULL,
     name           TEXT    NOT NULL,
     due_ms         INTEGER,
+    from_agent     TEXT,
+    to_agent       TEXT,
+    state          INTEGER,
+    lane           INTEGER,
+    sent_at_ms     INTEGER,
+    queued_ms      INTEGER,
+    task_id        BLOB,
+    content_pos    INTEGER NOT NULL,
     sum            BLOB    NOT NULL,
     row            BLOB    NOT NULL,
     PRIMARY KEY (scope, part)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idx_scopes_due ON scope_rows (due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX idx_messages_inbox ON scope_rows (to_agent, lane, queued_ms, scope, part) WHERE queued_ms IS NOT NULL;
+DROP TABLE messages;
+CREATE INDEX idx_messages_state_priority_created ON scope_rows (state, lane, sent_at_ms) WHERE state IS NOT NULL;
 
 ALTER TABLE content ADD COLUMN blob_hash BLOB;
 ALTER TABLE content ADD COLUMN blob_bytes INTEGER;

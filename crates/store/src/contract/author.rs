@@ -260,6 +260,11 @@ impl Author {
         Op { pos: head.pos + 1, header, body }
     }
 
+    /// Content of the last op.
+    pub(super) fn put_content(&mut self, content: Content) {
+        self.batch.content.push(ContentPut { key: ContentKey::new(self.batch.head.pos, 0), content });
+    }
+
     fn accept(&mut self, op: &Op) {
         let link = self.batch.head.chain.append(&op.header, &op.body);
         self.batch.head.pos = op.pos;

@@ -123,6 +123,9 @@ macro_rules! contract_suite {
             locks_fall_due_at_their_deadlines,
             the_state_hash_covers_scopes,
             rows_that_do_not_fit_are_refused,
+            a_thread_comes_back_with_its_messages,
+            an_inbox_is_in_order_and_holds_nothing_else,
+            messages_fall_due_by_lease_and_by_age,
         );
         $crate::contract_area!($backend, journal:
             conflicts_are_newest_first,

@@ -1,18 +1,22 @@
-//! Promises about scopes other than tasks: repositories and their locks.
+//! Promises about scopes other than tasks: repositories and their locks, threads and their messages.
 
 use super::{
     Backend,
-    author::{Author, OWNERS},
+    author::{Author, LEASE_MS, OWNERS, WORKERS},
     graph::{Graph, name},
     world::World,
 };
-use crate::Reader;
+use crate::{Content, ContentKey, Reader};
 use relaymesh_core::{
+    backoff::Backoff,
+    content::Media,
     hlc::Hlc,
-    id::{LeaseToken, RepositoryId},
+    id::{LeaseToken, MessageId, RepositoryId, ThreadId},
     kernel::{Refusal, Rows},
+    lanes::Priority,
     lock::{Case, EDIT_TTL_MS, Mode, RepositoryRows},
-    op::{Body, HeldLock, Scope},
+    message::{Draft, ThreadRows},
+    op::{Body, HeldLock, HeldMessage, Scope},
     row::StateHash,
 };
 
@@ -53,6 +57,116 @@ impl Author {
     pub fn locks(&self, text: &str) -> &RepositoryRows {
         self.scopes[&repository(text)].0.as_ref().and_then(Rows::repository).unwrap()
     }
+}
+
+impl Author {
+    /// Sends a message in a thread, with content.
+    pub fn send(&mut self, thread: ThreadId, to: &str, priority: Priority) -> MessageId {
+        let (id, content) = (MessageId::new(self.now_ms, self.next()), Content::Inline(b"\"hello\"".to_vec()));
+        let draft = Draft {
+            id,
+            from: name("tester"),
+            to: name(to),
+            priority,
+            reply_to: None,
+            asks: None,
+            content: content.named(Media::Json),
+            trace_id: 1,
+            ttl_ms: Some(60_000),
+            max_deliveries: 3,
+            backoff: Backoff { base_ms: 1_000, max_ms: 60_000 },
+        };
+        self.say_about(Scope::Thread(thread), Body::SendMessage { draft }).unwrap();
+        self.put_content(content);
+        id
+    }
+
+    /// Hands a message to its recipient.
+    pub fn deliver(&mut self, thread: ThreadId, message: MessageId) -> HeldMessage {
+        let token = LeaseToken::new(self.now_ms, self.next());
+        let (recipient, seen) = {
+            let rows = self.thread(thread);
+            (rows.messages[&message].draft.to.clone(), rows.thread.head)
+        };
+        let (owner, worker, lease_ms) = (OWNERS[0], WORKERS[0], LEASE_MS);
+        let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
+        self.say_about(Scope::Thread(thread), body).unwrap();
+        HeldMessage { message, epoch: self.thread(thread).messages[&message].epoch, token }
+    }
+
+    /// The recipient has dealt with a message.
+    pub fn acknowledge(&mut self, thread: ThreadId, held: HeldMessage) {
+        self.say_about(Scope::Thread(thread), Body::AcknowledgeMessage { held }).unwrap();
+    }
+
+    /// A thread, as of the last command.
+    pub fn thread(&self, thread: ThreadId) -> &ThreadRows {
+        match &self.scopes[&Scope::Thread(thread)].0 {
+            Some(Rows::Thread(rows)) => rows,
+            other => panic!("not a thread: {other:?}"),
+        }
+    }
+}
+
+const THREAD: ThreadId = ThreadId::new(1, 7);
+
+/// A thread and its messages come back, each with the place of its content.
+pub fn a_thread_comes_back_with_its_messages<B: Backend>() {
+    let mut world = World::<B>::new();
+    let first = world.author.send(THREAD, "reviewer", Priority::Normal);
+    world.author.send(THREAD, "writer", Priority::High);
+    world.author.deliver(THREAD, first);
+    world.commit();
+    for _ in 0..2 {
+        let found = world.reader().scope(Scope::Thread(THREAD)).unwrap();
+        assert_eq!(found, Some(Rows::Thread(world.author.thread(THREAD).clone())));
+        let message = &world.author.thread(THREAD).messages[&first];
+        let bytes = world.reader().bytes(ContentKey::new(message.content_pos, 0)).unwrap().unwrap();
+        message.draft.content.check(&bytes).unwrap();
+        world.restart();
+    }
+}
+
+/// An inbox has what waits for that agent, in that lane and namespace, and is due: longest waiting first.
+pub fn an_inbox_is_in_order_and_holds_nothing_else<B: Backend>() {
+    let mut world = World::<B>::new();
+    let (lane, other) = (Priority::Normal, ThreadId::new(1, 8));
+    let mut sent = Vec::new();
+    for thread in [THREAD, other, THREAD] {
+        sent.push((thread, world.author.send(thread, "reviewer", lane)));
+        world.author.now_ms += 10;
+    }
+    world.author.send(THREAD, "reviewer", Priority::High);
+    world.author.send(THREAD, "writer", lane);
+    world.commit();
+    let now_ms = world.author.now_ms;
+    let inbox = |world: &World<B>, namespace: &str, limit| {
+        world.reader().inbox(&name(namespace), &name("reviewer"), lane, now_ms, limit).unwrap()
+    };
+    assert_eq!(inbox(&world, "default", 9), sent);
+    assert_eq!(inbox(&world, "default", 2), sent[..2]);
+    assert_eq!(inbox(&world, "other", 9), []);
+    assert_eq!(world.reader().inbox(&name("default"), &name("reviewer"), lane, 1, 9).unwrap(), [], "nothing is due");
+    let held = world.author.deliver(sent[0].0, sent[0].1);
+    world.commit();
+    assert_eq!(inbox(&world, "default", 9), sent[1..]);
+    world.author.acknowledge(sent[0].0, held);
+    world.commit();
+    world.restart();
+    assert_eq!(inbox(&world, "default", 9), sent[1..]);
+}
+
+/// A delivery is due when its lease ends, and a message when it becomes too old, whichever comes first.
+pub fn messages_fall_due_by_lease_and_by_age<B: Backend>() {
+    let mut world = World::<B>::new();
+    let from_ms = world.author.now_ms;
+    let message = world.author.send(THREAD, "reviewer", Priority::Normal);
+    world.commit();
+    assert_eq!(world.reader().next_due(from_ms).unwrap(), Some(from_ms + 60_000));
+    world.author.deliver(THREAD, message);
+    world.commit();
+    assert_eq!(world.reader().next_due(from_ms).unwrap(), Some(from_ms + LEASE_MS));
+    assert_eq!(world.reader().due_scopes(u64::MAX, 9).unwrap(), [(from_ms + LEASE_MS, Scope::Thread(THREAD))]);
 }
 
 /// A repository and its locks come back, and are there after a restart.

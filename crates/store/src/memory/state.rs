@@ -117,6 +117,10 @@ impl State {
             RowKey::Lock(id, token) => {
                 Some(&mut self.scopes.get_mut(&(Scope::Repository(id), Some(token.to_bytes())))?.bytes)
             }
+            RowKey::Thread(id) => Some(&mut self.scopes.get_mut(&(Scope::Thread(id), None))?.bytes),
+            RowKey::Message(id, message) => {
+                Some(&mut self.scopes.get_mut(&(Scope::Thread(id), Some(message.to_bytes())))?.bytes)
+            }
         }
     }
 

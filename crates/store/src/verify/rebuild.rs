@@ -160,7 +160,7 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         Body::ScheduleJob { schedule } => {
             (0u16..).zip(&schedule.steps).filter(|(_, step)| step.input.is_some()).map(|(place, _)| place).collect()
         }
-        Body::CompleteJob { .. } => vec![0],
+        Body::CompleteJob { .. } | Body::SendMessage { .. } | Body::ReplyMessage { .. } => vec![0],
         Body::ClaimWork { .. }
         | Body::FailJob { .. }
         | Body::YieldWork { .. }
@@ -173,7 +173,14 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         | Body::AcquireLock { .. }
         | Body::RenewLock { .. }
         | Body::ReleaseLock { .. }
-        | Body::ExpireLock { .. } => Vec::new(),
+        | Body::ExpireLock { .. }
+        | Body::DeliverMessage { .. }
+        | Body::AcknowledgeMessage { .. }
+        | Body::FailMessage { .. }
+        | Body::ReturnMessage { .. }
+        | Body::ExpireDelivery { .. }
+        | Body::ExpireMessage { .. }
+        | Body::RedriveMessage { .. } => Vec::new(),
     };
     for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
         batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));

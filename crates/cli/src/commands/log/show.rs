@@ -108,6 +108,15 @@ fn step(body: &Body) -> Option<u16> {
         | Body::AcquireLock { .. }
         | Body::RenewLock { .. }
         | Body::ReleaseLock { .. }
-        | Body::ExpireLock { .. } => None,
+        | Body::ExpireLock { .. }
+        | Body::SendMessage { .. }
+        | Body::DeliverMessage { .. }
+        | Body::AcknowledgeMessage { .. }
+        | Body::ReplyMessage { .. }
+        | Body::FailMessage { .. }
+        | Body::ReturnMessage { .. }
+        | Body::ExpireDelivery { .. }
+        | Body::ExpireMessage { .. }
+        | Body::RedriveMessage { .. } => None,
     }
 }

@@ -5,11 +5,12 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
     lock::{Case, Key, Mode},
+    message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, Kind, Scope, WriteClass},
+    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -95,7 +96,69 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         }
         Kind::ReleaseLock => held_lock().prop_map(|held| Body::ReleaseLock { held }).boxed(),
         Kind::ExpireLock => held_lock().prop_map(|held| Body::ExpireLock { held }).boxed(),
+        Kind::SendMessage => draft().prop_map(|draft| Body::SendMessage { draft }).boxed(),
+        Kind::DeliverMessage => (message(), name(), any::<[[u8; 16]; 3]>(), any::<u64>(), hlc())
+            .prop_map(|(message, recipient, [owner, worker, token], lease_ms, seen)| Body::DeliverMessage {
+                message,
+                recipient,
+                owner: NodeId::from_bytes(owner),
+                worker: WorkerId::from_bytes(worker),
+                token: LeaseToken::from_bytes(token),
+                lease_ms,
+                seen,
+            })
+            .boxed(),
+        Kind::AcknowledgeMessage => held_message().prop_map(|held| Body::AcknowledgeMessage { held }).boxed(),
+        Kind::ReplyMessage => (held_message(), message(), content())
+            .prop_map(|(held, answer, content)| Body::ReplyMessage { held, answer, content })
+            .boxed(),
+        Kind::FailMessage => (held_message(), any::<(bool, u32, String)>())
+            .prop_map(|(held, (retryable, jitter_ms, error))| Body::FailMessage { held, retryable, jitter_ms, error })
+            .boxed(),
+        Kind::ReturnMessage => {
+            (held_message(), any::<String>()).prop_map(|(held, reason)| Body::ReturnMessage { held, reason }).boxed()
+        }
+        Kind::ExpireDelivery => (message(), any::<(u32, bool, u32)>())
+            .prop_map(|(message, (epoch, gone, jitter_ms))| {
+                let reason = if gone { ExpireReason::OwnerGone } else { ExpireReason::DeadlinePassed };
+                Body::ExpireDelivery { message, epoch, reason, jitter_ms }
+            })
+            .boxed(),
+        Kind::ExpireMessage => message().prop_map(|message| Body::ExpireMessage { message }).boxed(),
+        Kind::RedriveMessage => {
+            (message(), any::<String>()).prop_map(|(message, reason)| Body::RedriveMessage { message, reason }).boxed()
+        }
     }
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let asks = any::<([[u8; 16]; 2], u16, u32)>().prop_map(|([task, token], step, epoch)| Asks {
+        task: TaskId::from_bytes(task),
+        step,
+        epoch,
+        token: LeaseToken::from_bytes(token),
+    });
+    let about = (option::of(message()), option::of(asks), content());
+    let numbers = any::<(u128, Option<u64>, u32, u64, u64)>();
+    (message(), (name(), name()), select(&Priority::ALL[..]), about, numbers).prop_map(
+        |(id, (from, to), priority, (reply_to, asks, content), numbers)| {
+            let (trace_id, ttl_ms, max_deliveries, base_ms, max_ms) = numbers;
+            let backoff = Backoff { base_ms, max_ms };
+            Draft { id, from, to, priority, reply_to, asks, content, trace_id, ttl_ms, max_deliveries, backoff }
+        },
+    )
+}
+
+fn message() -> impl Strategy<Value = MessageId> {
+    any::<[u8; 16]>().prop_map(MessageId::from_bytes)
+}
+
+fn held_message() -> impl Strategy<Value = HeldMessage> {
+    (message(), any::<(u32, [u8; 16])>()).prop_map(|(message, (epoch, token))| HeldMessage {
+        message,
+        epoch,
+        token: LeaseToken::from_bytes(token),
+    })
 }
 
 fn acquire() -> impl Strategy<Value = Body> {

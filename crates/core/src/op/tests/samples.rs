@@ -5,11 +5,12 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
     lock::{Case, Mode},
+    message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, Kind, Op, Scope, WriteClass},
+    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
@@ -130,6 +131,57 @@ pub(super) fn body(kind: Kind) -> Body {
         Kind::RenewLock => Body::RenewLock { held: held_lock(), ttl_ms: 300_000 },
         Kind::ReleaseLock => Body::ReleaseLock { held: held_lock() },
         Kind::ExpireLock => Body::ExpireLock { held: held_lock() },
+        Kind::SendMessage => Body::SendMessage { draft: draft() },
+        Kind::DeliverMessage => Body::DeliverMessage {
+            message: message(1),
+            recipient: name("reviewer"),
+            owner: node(1),
+            worker: WorkerId::new(NOW_MS, 2),
+            token: held.token,
+            lease_ms: 120_000,
+            seen: hlc(0),
+        },
+        Kind::AcknowledgeMessage => Body::AcknowledgeMessage { held: held_message() },
+        Kind::ReplyMessage => Body::ReplyMessage {
+            held: held_message(),
+            answer: message(2),
+            content: ContentRef::of(Media::Text, b"looks good"),
+        },
+        Kind::FailMessage => {
+            Body::FailMessage { held: held_message(), retryable: true, jitter_ms: 250, error: text("no such file") }
+        }
+        Kind::ReturnMessage => Body::ReturnMessage { held: held_message(), reason: text("shutting down") },
+        Kind::ExpireDelivery => {
+            let reason = ExpireReason::DeadlinePassed;
+            Body::ExpireDelivery { message: message(1), epoch: 3, reason, jitter_ms: 17 }
+        }
+        Kind::ExpireMessage => Body::ExpireMessage { message: message(1) },
+        Kind::RedriveMessage => Body::RedriveMessage { message: message(1), reason: text("reviewer is back") },
+    }
+}
+
+fn message(n: u128) -> MessageId {
+    MessageId::new(NOW_MS, n)
+}
+
+fn held_message() -> HeldMessage {
+    HeldMessage { message: message(1), epoch: 3, token: LeaseToken::new(NOW_MS, 5) }
+}
+
+fn draft() -> Draft {
+    let (task, token) = (TaskId::new(NOW_MS, 9), LeaseToken::new(NOW_MS, 6));
+    Draft {
+        id: message(1),
+        from: name("builder"),
+        to: name("reviewer"),
+        priority: Priority::High,
+        reply_to: Some(message(0)),
+        asks: Some(Asks { task, step: 1, epoch: 2, token }),
+        content: ContentRef::of(Media::Text, b"please review"),
+        trace_id: 0x0123_4567_89ab_cdef,
+        ttl_ms: Some(300_000),
+        max_deliveries: 5,
+        backoff: Backoff::default(),
     }
 }
 
