@@ -25,6 +25,7 @@ mod commit;
 mod dispatch;
 mod engine;
 mod recover;
+mod sizes;
 mod threads;
 mod ticks;
 mod verbs;
@@ -34,4 +35,5 @@ mod tests;
 
 pub use command::{Answer, Caller, Command, Error, Event, Reply, Request, StepEvent, Submit, Until};
 pub use engine::{Config, Engine};
+pub use sizes::Sizes;
 pub use threads::{Driver, Handle};
