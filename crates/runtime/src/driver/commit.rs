@@ -13,10 +13,28 @@ use relaymesh_core::{
     task::{Status, Step, TaskRows},
 };
 use relaymesh_store::{Batch, ContentKey, Reader};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// How long to wait before a full disk is tried again.
 const FULL_RETRY_MS: u64 = 1_000;
+
+/// Why an attempt cannot be given its input.
+struct Unusable {
+    error: String,
+    /// Whether it may be there the next time.
+    retryable: bool,
+}
+
+impl Unusable {
+    fn for_good(error: &str) -> Self {
+        Self { error: error.to_owned(), retryable: false }
+    }
+
+    /// A disk that could not be read may be readable later; damage stays.
+    fn for_now(error: &relaymesh_store::Error) -> Self {
+        Self { error: error.to_string(), retryable: matches!(error, relaymesh_store::Error::Io { .. }) }
+    }
+}
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Takes the store's word about the batch that was given out last. A batch that is empty needs no store: say `Ok`.
@@ -89,6 +107,13 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Begins an attempt whose claim is durable.
     fn start(&mut self, hold: Hold, batch: &Batch) {
+        // A roll-back has let go of the rows; what is durable can be read again.
+        if let Err(error) = self.cache.load(hold.step.task, &mut self.reader) {
+            self.world.alert(Alert::Unreadable(error.to_string()));
+            self.attempts.end(hold.step, hold.epoch);
+            self.look_again(); // and then the lease is found without an attempt, and revoked
+            return;
+        }
         let Some((step, _)) = self.step(hold.step.task, hold.step.index) else { return };
         if step.status != Status::Running || step.epoch != hold.epoch {
             return; // cancelled or expired meanwhile
@@ -100,7 +125,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let outcome = match self.input(hold, batch) {
             Ok(input) => self.world.start(Work { hold, agent, attempt, input }),
-            Err(error) => Some(Outcome::Failed { error, retryable: false }),
+            Err(Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
         if let Some(outcome) = outcome {
             self.handle_finished(Finished { hold, outcome });
@@ -108,21 +133,21 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// What the step is given: its own input, or the results of the steps that it depends on. Checked when read (D3).
-    fn input(&mut self, hold: Hold, batch: &Batch) -> Result<Vec<u8>, String> {
+    fn input(&mut self, hold: Hold, batch: &Batch) -> Result<Vec<u8>, Unusable> {
         let Some(rows) = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref()) else {
-            return Err("its rows are gone".to_owned());
+            return Err(Unusable::for_good("its rows are gone"));
         };
         let step = &rows.steps[usize::from(hold.step.index)];
         let reader = &mut self.reader;
         let mut read = |key: ContentKey, named: ContentRef| {
             let bytes = match content_of(batch, key) {
                 Some(bytes) => bytes.to_vec(),
-                None => match reader.content(key).map_err(|error| error.to_string())? {
+                None => match reader.content(key).map_err(|error| Unusable::for_now(&error))? {
                     Some(bytes) => bytes,
-                    None => return Err("its input is missing".to_owned()),
+                    None => return Err(Unusable::for_good("its input is missing")),
                 },
             };
-            named.check(&bytes).map_err(|damaged| damaged.to_string())?;
+            named.check(&bytes).map_err(|damaged| Unusable::for_good(&damaged.to_string()))?;
             Ok(bytes)
         };
         if let Some(input) = step.spec.input {
@@ -139,12 +164,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.cache.clear();
         self.window = Lanes::new(self.config.max_consecutive_high);
         self.windowed.clear();
-        self.keys.clear();
-        self.backlog = true;
+        // Keys that no reader sees yet: their tasks never came to be.
+        let unborn: BTreeSet<TaskId> = self.keys.drain().map(|(_, task)| task).collect();
+        // Not looked at before the disk may have room again: a claim would only be rolled back too.
+        self.backlog = false;
         let now = self.world.now();
         self.due_ms = Some(now.wall_ms + FULL_RETRY_MS);
         self.retry_at_ms = Some(now.mono_ms + FULL_RETRY_MS);
-        let mut touched = Vec::new();
         for after in [in_flight.after, open.after] {
             for (reply, _) in after.replies {
                 reply(Err(Error::DiskFull(detail.clone())));
@@ -156,20 +182,20 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.waiters.entry(task).or_default().extend(replies);
             }
             self.untold.extend(after.outcomes);
-            touched.extend(after.touched);
         }
-        for task in touched {
-            self.disappoint_waiters(task, &detail);
+        // Whoever waits for a task that never came to be would wait for ever: tell them.
+        for task in unborn {
+            for reply in self.waiters.remove(&task).into_iter().flatten() {
+                reply(Err(Error::DiskFull(detail.clone())));
+            }
         }
     }
 
-    /// Whoever waits for a task that never came to be will wait for ever: tell them.
-    fn disappoint_waiters(&mut self, task: TaskId, detail: &str) {
-        if self.waiters.contains_key(&task) && matches!(self.reader.task(task), Ok(None)) {
-            for reply in self.waiters.remove(&task).into_iter().flatten() {
-                reply(Err(Error::DiskFull(detail.to_owned())));
-            }
-        }
+    /// Something could not be read: outcomes that were not written down and leases that nobody watches are taken up
+    /// again in a while.
+    pub(super) fn look_again(&mut self) {
+        let at_ms = self.world.now().mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+        self.retry_at_ms = earlier(self.retry_at_ms, Some(at_ms));
     }
 
     fn poison(&mut self, in_flight: InFlight, why: &str) {
@@ -191,15 +217,16 @@ impl<R: Reader, W: World> Engine<R, W> {
 fn dependencies(
     rows: &TaskRows,
     step: &Step,
-    read: &mut dyn FnMut(ContentKey, ContentRef) -> Result<Vec<u8>, String>,
-) -> Result<Vec<u8>, String> {
+    read: &mut dyn FnMut(ContentKey, ContentRef) -> Result<Vec<u8>, Unusable>,
+) -> Result<Vec<u8>, Unusable> {
     if step.spec.depends_on.is_empty() {
         return Ok(b"null".to_vec());
     }
     let mut results = serde_json::Map::new();
     for of in &step.spec.depends_on {
         let done = &rows.steps[usize::from(*of)];
-        let result = done.result.ok_or_else(|| format!("step `{}` has no result", done.spec.name))?;
+        let missing = || Unusable::for_good(&format!("step `{}` has no result", done.spec.name));
+        let result = done.result.ok_or_else(missing)?;
         let bytes = read(ContentKey::new(done.result_pos, 0), result)?;
         let value = serde_json::from_slice(&bytes)
             .unwrap_or_else(|_| serde_json::Value::String(String::from_utf8_lossy(&bytes).into_owned()));
