@@ -74,6 +74,11 @@ impl Disk {
         self.state().fail_next(error, applied);
     }
 
+    /// Makes the next `count` reads fail, as a disk does that has trouble for a moment.
+    pub fn fail_reads(&self, count: u32) {
+        self.state().reads_to_fail = count;
+    }
+
     /// Flips a bit of a row behind the store's back. False when there is no such row.
     pub fn corrupt_row(&self, key: RowKey) -> bool {
         self.state().row_bytes(key).and_then(|bytes| bytes.last_mut()).map(|byte| *byte ^= 1).is_some()
@@ -130,23 +135,35 @@ impl Store for MemoryStore {
     }
 }
 
+impl MemoryReader {
+    /// What is on the disk, unless it was told to fail.
+    fn read(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let mut state = self.disk.state();
+        if state.reads_to_fail > 0 {
+            state.reads_to_fail -= 1;
+            return Err(Error::Io { detail: "the disk could not be read".to_owned() });
+        }
+        Ok(state)
+    }
+}
+
 impl Reader for MemoryReader {
     fn head(&mut self) -> Result<Head, Error> {
-        Ok(self.disk.state().head.clone())
+        Ok(self.read()?.head.clone())
     }
 
     fn task(&mut self, id: TaskId) -> Result<Option<TaskRows>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         state.tasks_by_id.get(&id).and_then(|key| state.tasks.get(key)).map(|row| rows(&state, row)).transpose()
     }
 
     fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         state.tasks.get(&key).map(|row| rows(&state, row)).transpose()
     }
 
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let rows = state.scopes.range((scope, None)..).take_while(|((of, _), _)| *of == scope);
         let pos = |row: &crate::scope::ScopeRow| row.message.as_ref().map_or(0, |message| message.content_pos);
         let stored = rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum, pos(row)));
@@ -154,14 +171,14 @@ impl Reader for MemoryReader {
     }
 
     fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let mut scopes: Vec<Scope> = state.scopes.keys().map(|(scope, _)| *scope).collect();
         scopes.dedup();
         Ok(scopes.into_iter().filter(|scope| after.is_none_or(|after| *scope > after)).take(limit).collect())
     }
 
     fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let due = state.scopes.iter().filter_map(|((scope, _), row)| Some((row.due_ms?, *scope)));
         let mut due: Vec<(u64, Scope)> = due.filter(|(due_ms, _)| *due_ms <= now_ms).collect();
         due.sort_unstable();
@@ -177,7 +194,7 @@ impl Reader for MemoryReader {
         now_ms: u64,
         limit: usize,
     ) -> Result<Vec<(ThreadId, MessageId)>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let waiting = |((scope, part), row): (&(Scope, crate::scope::Part), &crate::scope::ScopeRow)| {
             let (Scope::Thread(thread), Some(part), Some(found)) = (*scope, *part, row.message.as_ref()) else {
                 return None;
@@ -192,7 +209,7 @@ impl Reader for MemoryReader {
     }
 
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let wanted = |row: &&TaskPut| {
             filter.namespace.as_ref().is_none_or(|namespace| *namespace == row.namespace)
                 && filter.status.is_none_or(|status| status == row.status)
@@ -203,7 +220,7 @@ impl Reader for MemoryReader {
     }
 
     fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         Ok(state.idempotency.get(&(namespace.clone(), key.clone())).cloned())
     }
 
@@ -212,19 +229,19 @@ impl Reader for MemoryReader {
             IdempotencyKey::RequestId(id) => Some(*id),
             IdempotencyKey::Request(_) | IdempotencyKey::Given(_) => None,
         };
-        Ok(self.disk.state().idempotency.keys().filter_map(request).max())
+        Ok(self.read()?.idempotency.keys().filter_map(request).max())
     }
 
     fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error> {
-        Ok(self.disk.state().content.get(&key).cloned())
+        Ok(self.read()?.content.get(&key).cloned())
     }
 
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.disk.state().blobs.get(hash).cloned())
+        Ok(self.read()?.blobs.get(hash).cloned())
     }
 
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let range = (Bound::Excluded(after), Bound::Unbounded);
         Ok(state.ops.range(range).take(limit).map(|(_, op)| op.clone()).collect())
     }
@@ -236,7 +253,7 @@ impl Reader for MemoryReader {
         after: Option<(u64, StepKey)>,
         limit: usize,
     ) -> Result<Vec<(u64, StepKey)>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let from = after.map_or(Bound::Included((queue, 0, StepKey::from_raw(0))), |(due_ms, key)| {
             Bound::Excluded((queue, due_ms, key))
         });
@@ -246,7 +263,7 @@ impl Reader for MemoryReader {
     }
 
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let later = |queue: Queue| {
             let from = Bound::Excluded((queue, now_ms, StepKey::from_raw(u64::MAX)));
             state
@@ -261,22 +278,22 @@ impl Reader for MemoryReader {
     }
 
     fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let from = after.map_or(Bound::Included((owner, StepKey::from_raw(0))), |key| Bound::Excluded((owner, key)));
         let held = state.leases.range((from, Bound::Unbounded)).take_while(|(o, _)| *o == owner);
         Ok(held.take(limit).map(|(_, key)| *key).collect())
     }
 
     fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {
-        Ok(self.disk.state().conflicts.iter().rev().take(limit).cloned().collect())
+        Ok(self.read()?.conflicts.iter().rev().take(limit).cloned().collect())
     }
 
     fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error> {
-        Ok(self.disk.state().heartbeats.get(&worker).copied())
+        Ok(self.read()?.heartbeats.get(&worker).copied())
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         Ok((state.tasks.len() as u64, state.steps.len() as u64))
     }
 }

@@ -26,6 +26,7 @@ mod dispatch;
 mod engine;
 mod input;
 mod recover;
+mod sizes;
 mod threads;
 mod ticks;
 mod verbs;
@@ -35,4 +36,5 @@ mod tests;
 
 pub use command::{Answer, Caller, Command, Error, Event, Reply, Request, StepEvent, Submit, Until};
 pub use engine::{Config, Engine};
+pub use sizes::Sizes;
 pub use threads::{Driver, Handle};

@@ -79,10 +79,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let caller = self.itself.clone();
         let finished = Finished { outcome: sized(finished.outcome), ..finished };
-        self.open.after.outcomes.push(finished.clone());
         // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
-        if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome) {
+        if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome.clone()) {
             self.world.alert(crate::world::Alert::Unreadable(error.to_string()));
+            self.untold.push_back(finished);
+            self.look_again();
+        } else {
+            self.open.after.outcomes.push(finished);
         }
     }
 

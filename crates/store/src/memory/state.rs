@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
     /// Whether a writer lives.
     pub(crate) writer: bool,
+    /// Reads that will fail.
+    pub(crate) reads_to_fail: u32,
     fault: Option<(Error, bool)>,
     poison: Option<Error>,
     /// A batch that reached the disk although its commit was poisoned. It shows after the next start.
@@ -62,6 +64,7 @@ impl State {
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
             writer: false,
+            reads_to_fail: 0,
             fault: None,
             poison: None,
             survivor: None,

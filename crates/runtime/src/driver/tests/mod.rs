@@ -4,6 +4,7 @@ mod disk;
 mod leases;
 mod properties;
 mod queue;
+mod reads;
 mod restart;
 mod submit;
 mod threads;
