@@ -31,6 +31,16 @@ pub struct ScopePut {
     pub change: Change,
 }
 
+impl ScopePut {
+    /// When the row is to be looked at again.
+    pub fn due_ms(&self) -> Option<u64> {
+        match &self.change {
+            Change::Created(row) | Change::Changed(row) => row.due_ms,
+            Change::Removed => None,
+        }
+    }
+}
+
 /// What becomes of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {

@@ -22,7 +22,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             None => None,
         };
         let namespace = namespace.ok_or(Refusal::NoTask)?;
-        let op = self.stamp(task, namespace, caller, body)?;
+        let op = self.stamp(Scope::Task(task), namespace, caller, body)?;
         let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
         let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
         apply(&mut entry.rows, &op, &mut self.effects)?;
@@ -38,7 +38,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         caller: &Caller,
         body: Body,
     ) -> Result<u64, super::Error> {
-        let op = self.stamp(task, namespace, caller, body)?;
+        let op = self.stamp(Scope::Task(task), namespace, caller, body)?;
         let pos = op.pos;
         let mut rows = None;
         apply(&mut rows, &op, &mut self.effects)?;
@@ -49,7 +49,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(pos)
     }
 
-    fn stamp(&mut self, task: TaskId, namespace: Name, caller: &Caller, body: Body) -> Result<Op, super::Error> {
+    pub(super) fn stamp(
+        &mut self,
+        scope: Scope,
+        namespace: Name,
+        caller: &Caller,
+        body: Body,
+    ) -> Result<Op, super::Error> {
         let now = self.world.now();
         let hlc = self.hlc.tick(now.wall_ms).map_err(|error| super::Error::Indeterminate(error.to_string()))?;
         let head = &self.open.batch.head;
@@ -62,7 +68,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             author: caller.author.clone(),
             source: caller.source.clone(),
             namespace,
-            scope: Scope::Task(task),
+            scope,
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
         };
@@ -70,10 +76,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>) {
-        let head = &mut self.open.batch.head;
-        let link = head.chain.append(&op.header, &op.body);
-        head.pos = op.pos;
-        self.open.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
+        self.append(&op);
         if let Some(entry) = self.cache.get_mut(task) {
             if !entry.dirty {
                 entry.dirty = true;
@@ -84,6 +87,14 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         self.take_up_effects(task, &op.body);
+    }
+
+    /// Puts an op that took effect on the chain.
+    pub(super) fn append(&mut self, op: &Op) {
+        let head = &mut self.open.batch.head;
+        let link = head.chain.append(&op.header, &op.body);
+        head.pos = op.pos;
+        self.open.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
     }
 
     fn take_up_effects(&mut self, task: TaskId, body: &Body) {

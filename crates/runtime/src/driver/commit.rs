@@ -37,8 +37,20 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Answers everybody and does everything that waited for the last commit.
     pub fn tell(&mut self) {
         let Some(InFlight { number, batch, after }) = self.durable.take() else { return };
-        let After { replies, touched, starts, stops, ended, outcomes: _, leases, keys, wake_ms, overflow, events } =
-            after;
+        let After {
+            replies,
+            touched,
+            touched_scopes: _,
+            starts,
+            stops,
+            ended,
+            outcomes: _,
+            leases,
+            keys,
+            wake_ms,
+            overflow,
+            events,
+        } = after;
         for key in keys {
             self.keys.remove(&key);
         }
@@ -65,6 +77,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         for task in touched {
             self.cache.settle(task, number);
         }
+        self.scopes.settle(number);
     }
 
     /// Begins at most `max` attempts whose claims are durable; `true` when more of them wait. In between, whatever was
@@ -115,6 +128,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.world.alert(Alert::DiskFull(detail.clone()));
         let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
         self.cache.clear();
+        self.scopes.clear();
         self.window = Lanes::new(self.config.max_consecutive_high);
         self.windowed.clear();
         // Keys that no reader sees yet: their tasks never came to be.

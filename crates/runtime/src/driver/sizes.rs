@@ -9,6 +9,8 @@ use relaymesh_store::Reader;
 pub struct Sizes {
     /// Tasks whose rows are live.
     pub tasks: usize,
+    /// Other scopes whose rows are live.
+    pub scopes: usize,
     /// Ready steps in the window: at most `queue_capacity`.
     pub window: usize,
     /// Attempts under way, of this node's own agents and of workers from outside.
@@ -32,6 +34,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub fn sizes(&self) -> Sizes {
         Sizes {
             tasks: self.cache.len(),
+            scopes: self.scopes.len(),
             window: self.window.len(),
             attempts: self.attempts.len(),
             own: self.attempts.own(),

@@ -52,10 +52,17 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn take_up_due(&mut self, now_ms: u64) {
         self.backlog = true;
-        let next_ms = self.deny_unanswered(now_ms).and_then(|()| self.reader.next_due(now_ms));
+        self.scopes_due_ms = None;
+        let later_ms = now_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+        let mut look = || {
+            self.deny_unanswered(now_ms)?;
+            let next_ms = if self.expire_scopes(now_ms)? { None } else { Some(later_ms) };
+            Ok(earlier(earlier(next_ms, self.scopes_due_ms), self.reader.next_due(now_ms)?))
+        };
+        let next_ms: Result<_, Error> = look();
         self.due_ms = next_ms.unwrap_or_else(|error| {
             self.world.alert(Alert::Unreadable(error.to_string()));
-            Some(now_ms.saturating_add(self.config.reclaim_scan_interval_ms))
+            Some(later_ms)
         });
     }
 

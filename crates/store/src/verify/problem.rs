@@ -117,7 +117,7 @@ pub enum Problem {
         /// What it is about.
         scope: Scope,
         /// Why.
-        refusal: Refusal,
+        refusal: Box<Refusal>,
     },
     /// A scope is listed, and its rows are not there.
     #[error("the rows of {scope} are gone. Restore a backup")]

@@ -88,7 +88,7 @@ impl Folder {
         let (mut touched, mut scopes) = (BTreeSet::new(), BTreeSet::new());
         for (stored, op, _) in page {
             let scope = op.header.scope;
-            let refused = |refusal| Problem::Refused { pos: op.pos, scope, refusal };
+            let refused = |refusal| Problem::Refused { pos: op.pos, scope, refusal: Box::new(refusal) };
             if let Some(task) = op.task() {
                 let (rows, _) = self.load(task, target)?;
                 apply(rows, &op, &mut Vec::new()).map_err(|refusal| refused(refusal.into()))?;

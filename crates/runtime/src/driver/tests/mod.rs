@@ -2,6 +2,8 @@
 
 mod disk;
 mod leases;
+mod locks;
+mod messages;
 mod properties;
 mod queue;
 mod reads;
