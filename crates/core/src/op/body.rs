@@ -316,6 +316,19 @@ bodies! {
         /// Why, for people.
         reason: String,
     }
+    /// The holder of a step left something behind besides its result.
+    RecordArtifact = 25 {
+        /// Who says so.
+        held: Held,
+        /// What sort of thing: `inference`, `file`, `log`, …
+        kind: Name,
+        /// What it is called.
+        name: Name,
+        /// The thing itself.
+        content: ContentRef,
+        /// A few words about it, in the order of their names.
+        about: Vec<(Name, String)>,
+    }
 }
 
 /// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
@@ -332,6 +345,7 @@ macro_rules! task_bodies {
             | $crate::op::Body::RedriveTask { .. }
             | $crate::op::Body::ApproveStep { .. }
             | $crate::op::Body::DenyStep { .. }
+            | $crate::op::Body::RecordArtifact { .. }
     };
 }
 

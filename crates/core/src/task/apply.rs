@@ -1,7 +1,9 @@
 //! One op on the rows of its task.
 
 use super::table::{Status, Verb};
-use super::{approve, cancel, claim, complete, expire, fail, graph, redrive, state::TaskRows, submit, timeout, yields};
+use super::{
+    approve, artifact, cancel, claim, complete, expire, fail, graph, redrive, state::TaskRows, submit, timeout, yields,
+};
 use crate::{
     hash::Hash,
     hlc::Hlc,
@@ -170,6 +172,9 @@ pub enum Refusal {
         /// Hash of what was decided.
         cited: Hash,
     },
+    /// The artifact cannot be listed.
+    #[error(transparent)]
+    Artifact(#[from] artifact::Error),
     /// The op says something that cannot be said about a task.
     #[error("{kind:?} is not about a task")]
     WrongScope {
@@ -226,6 +231,11 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         Body::RedriveTask { .. } => redrive::redrive(rows, at, effects)?,
         Body::ApproveStep { step, ask } => approve::approve(rows, *step, *ask, at, effects)?,
         Body::DenyStep { step, ask, reason } => approve::deny(rows, *step, *ask, reason, at, effects)?,
+        Body::RecordArtifact { held, kind, name, content, about } => {
+            let (kind, name, about) = (kind.clone(), name.clone(), about.clone());
+            let made = artifact::Artifact { pos: at.pos, epoch: held.epoch, kind, name, content: *content, about };
+            artifact::record(rows, held, made, at)?;
+        }
         lock_bodies!() | message_bodies!() => return Err(wrong_scope()),
     }
     rows.task.head = at.hlc;

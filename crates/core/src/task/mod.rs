@@ -19,6 +19,7 @@
 //! is true of the rows after every op.
 
 pub mod approve;
+pub mod artifact;
 pub mod cancel;
 pub mod claim;
 pub mod complete;
@@ -43,6 +44,7 @@ mod validate;
 mod tests;
 
 pub use apply::{Effect, Refusal, apply};
+pub use artifact::Artifact;
 pub use state::{Attempt, Lease, Outcome, Step, Task, TaskRows};
 pub use table::{Status, Verb};
 pub use validate::{Invalid, validate};

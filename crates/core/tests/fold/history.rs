@@ -1,7 +1,7 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
 use crate::{
-    author::{ASK, Author, START_MS, repository, result, scope, step, submit, thread},
+    author::{ASK, Author, START_MS, name, repository, result, scope, step, submit, thread},
     locking, talking,
 };
 use proptest::{collection::vec, prelude::*};
@@ -149,6 +149,13 @@ impl Story {
             84..=86 => Body::ApproveStep { step: waiting, ask },
             87 => Body::DenyStep { step: waiting, ask, reason: text() },
             88 => Body::ApproveStep { step: any, ask: Hash::default() },
+            96 => Body::RecordArtifact {
+                held,
+                kind: name("log"),
+                name: name("out"),
+                content: result("log"),
+                about: Vec::new(),
+            },
             89 => submit(vec![step("other", &[], None, false)]),
             _ => self.stale(who, scope, one.pick),
         }

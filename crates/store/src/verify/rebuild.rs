@@ -132,7 +132,10 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         Body::ScheduleJob { schedule } => {
             (0u16..).zip(&schedule.steps).filter(|(_, step)| step.input.is_some()).map(|(place, _)| place).collect()
         }
-        Body::CompleteJob { .. } | Body::SendMessage { .. } | Body::ReplyMessage { .. } => vec![0],
+        Body::CompleteJob { .. }
+        | Body::RecordArtifact { .. }
+        | Body::SendMessage { .. }
+        | Body::ReplyMessage { .. } => vec![0],
         Body::ClaimWork { .. }
         | Body::FailJob { .. }
         | Body::YieldWork { .. }

@@ -101,7 +101,10 @@ fn step(body: &Body) -> Option<u16> {
         | Body::TimeoutWork { step, .. }
         | Body::ApproveStep { step, .. }
         | Body::DenyStep { step, .. } => Some(*step),
-        Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => Some(held.step),
+        Body::CompleteJob { held, .. }
+        | Body::FailJob { held, .. }
+        | Body::YieldWork { held, .. }
+        | Body::RecordArtifact { held, .. } => Some(held.step),
         Body::ScheduleJob { .. }
         | Body::CancelTask { .. }
         | Body::RedriveTask { .. }

@@ -128,6 +128,9 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::RedriveMessage => {
             (message(), any::<String>()).prop_map(|(message, reason)| Body::RedriveMessage { message, reason }).boxed()
         }
+        Kind::RecordArtifact => (held(), name(), name(), content(), vec((name(), any::<String>()), 0..3))
+            .prop_map(|(held, kind, name, content, about)| Body::RecordArtifact { held, kind, name, content, about })
+            .boxed(),
     }
 }
 

@@ -157,6 +157,13 @@ pub(super) fn body(kind: Kind) -> Body {
         }
         Kind::ExpireMessage => Body::ExpireMessage { message: message(1) },
         Kind::RedriveMessage => Body::RedriveMessage { message: message(1), reason: text("reviewer is back") },
+        Kind::RecordArtifact => Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
     }
 }
 
