@@ -26,6 +26,9 @@ use std::fmt;
 /// The longest body that an op may carry.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
 
+/// The most ops that an op may cite as its causes.
+pub const CAUSAL_DEPS_MAX: usize = 256;
+
 /// The only format there is. A change of the bytes is a decision: the golden test in `op/tests.rs` fails first.
 const FORMAT: u8 = 1;
 
@@ -149,6 +152,11 @@ impl Op {
         }
         let damaged = |part| move |error: postcard::Error| DecodeError::Damaged { part, detail: error.to_string() };
         let (header, rest) = postcard::take_from_bytes::<Header>(rest).map_err(damaged("header"))?;
+        let deps = header.causal_deps.len();
+        if deps > CAUSAL_DEPS_MAX {
+            let detail = format!("it cites {deps} ops, more than {CAUSAL_DEPS_MAX}");
+            return Err(DecodeError::Damaged { part: "header", detail });
+        }
         let ((kind, version), rest) = postcard::take_from_bytes::<(u16, u8)>(rest).map_err(damaged("kind"))?;
         let body = Body::decode(kind, version, rest)?;
         Ok(Self { pos, header, body })

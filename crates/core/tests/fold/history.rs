@@ -70,6 +70,7 @@ impl Story {
         if one.what < 25 {
             return self.hear(who);
         }
+        self.authors[who].cites = self.cites(who, one);
         let op = if one.machine < 4 { self.about_a_task(who, one) } else { self.about_another(who, one) };
         self.ops.extend(op);
     }
@@ -106,6 +107,24 @@ impl Story {
             _ => return Some(author.say(scope, self.now_ms, body)),
         };
         Some(author.say_at(scope, hlc.max(author.oldest_time()), body))
+    }
+
+    /// What the next op of an author cites: mostly nothing; what was written before, heard of or not; what is yet to be
+    /// written, which can never be older; itself; what nobody ever writes.
+    fn cites(&self, who: usize, one: Move) -> Vec<OpId> {
+        let before = |back: usize| self.ops.iter().rev().nth(one.pick % back).map(|op| op.header.op_id);
+        let author = &self.authors[who];
+        let of = |author: &Author, ahead: u64| {
+            OpId::new(author.chain.next_seq() + ahead, u128::from_be_bytes(author.node.to_bytes()))
+        };
+        match one.pick % 37 {
+            0..=7 => before(4).into_iter().collect(),
+            8..=11 => before(3).into_iter().chain(before(30)).collect(),
+            12 => vec![of(&self.authors[(who + 1) % self.authors.len()], 0)],
+            13 => before(5).into_iter().chain([of(author, 0)]).collect(),
+            14 if one.gap_ms < 20 => vec![OpId::new(99, 99)],
+            _ => Vec::new(),
+        }
     }
 
     /// Hears everything that was written so far.

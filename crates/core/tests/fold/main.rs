@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod author;
+mod causes;
 mod claims;
 mod history;
 mod integrity;
