@@ -163,14 +163,19 @@ impl Fold {
         }
     }
 
-    /// The rows of a scope.
+    /// The rows of a scope. One that was purged has none.
     pub fn rows(&self, scope: Scope) -> Option<&Rows> {
-        self.scopes.get(&scope)?.rows.as_ref()
+        self.scopes.get(&scope)?.rows()
     }
 
     /// All rows, by scope.
     pub fn all_rows(&self) -> impl Iterator<Item = &Rows> {
-        self.scopes.values().filter_map(|scope| scope.rows.as_ref())
+        self.scopes.values().filter_map(ScopeFold::rows)
+    }
+
+    /// When a scope was purged, if it was.
+    pub fn purged(&self, scope: Scope) -> Option<Hlc> {
+        self.scopes.get(&scope)?.purged()
     }
 
     /// Why an op has no effect, if it has none.

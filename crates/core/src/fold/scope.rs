@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     hash::Hash,
+    hlc::Hlc,
     id::{NodeId, OpId},
-    kernel::{Effect, Rows, apply},
+    kernel::{Effect, Purged, Rows, apply},
     op::Op,
 };
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub(super) struct Entry {
 pub(super) struct ScopeFold {
     /// In order of HLC, then hash.
     ops: Vec<Entry>,
-    pub(super) rows: Option<Rows>,
+    rows: Option<Rows>,
     pub(super) outcomes: BTreeMap<OpId, NoEffect>,
 }
 
@@ -51,6 +52,16 @@ impl ScopeFold {
         let index = self.ops.partition_point(|other| order(other) < order(&entry));
         self.ops.insert(index, entry);
         newest
+    }
+
+    /// The rows, unless they were purged.
+    pub(super) fn rows(&self) -> Option<&Rows> {
+        self.rows.as_ref().filter(|rows| !matches!(rows, Rows::Purged(_)))
+    }
+
+    /// When they were purged.
+    pub(super) fn purged(&self) -> Option<Hlc> {
+        if let Some(Rows::Purged(Purged { at })) = &self.rows { Some(*at) } else { None }
     }
 
     /// Whether this author wrote any of the ops.

@@ -12,8 +12,8 @@ mod chain;
 mod tests;
 
 pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
-pub(crate) use body::{lock_bodies, message_bodies, task_bodies};
-pub use chain::{Break, Chain, Link, link_hash};
+pub(crate) use body::{lock_bodies, log_bodies, message_bodies, task_bodies};
+pub use chain::{Break, Chain, ChainHead, Link, link_hash};
 
 use crate::{
     hlc::Hlc,
@@ -82,6 +82,8 @@ pub enum Scope {
     Thread(ThreadId),
     /// A repository with all its locks: the keys of two locks can overlap without being equal.
     Repository(RepositoryId),
+    /// The log itself. It has no rows.
+    Log,
 }
 
 impl fmt::Display for Scope {
@@ -90,6 +92,7 @@ impl fmt::Display for Scope {
             Self::Task(id) => id.fmt(f),
             Self::Thread(id) => id.fmt(f),
             Self::Repository(id) => id.fmt(f),
+            Self::Log => f.pad("log"),
         }
     }
 }
@@ -166,7 +169,7 @@ impl Op {
     pub fn task(&self) -> Option<TaskId> {
         match self.header.scope {
             Scope::Task(task) => Some(task),
-            Scope::Thread(_) | Scope::Repository(_) => None,
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Log => None,
         }
     }
 }

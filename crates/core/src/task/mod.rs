@@ -26,6 +26,7 @@ pub mod complete;
 pub mod expire;
 pub mod fail;
 pub mod graph;
+mod purge;
 pub mod redrive;
 pub mod request;
 pub mod spec;

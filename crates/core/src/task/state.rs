@@ -52,7 +52,7 @@ pub struct Task {
     /// SHA-256 of the canonical request.
     pub fingerprint: Hash,
     /// One trace a task.
-    #[serde(with = "super::spec::trace_id")]
+    #[serde(with = "crate::hex128")]
     pub trace_id: u128,
     /// When it was submitted.
     pub created_ms: u64,

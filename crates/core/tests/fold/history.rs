@@ -9,7 +9,9 @@ use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
     id::{LeaseToken, OpId},
-    op::{Body, CancelMode, ExpireReason, Held, Op, Scope},
+    kernel::Rows,
+    op::{Body, CancelMode, ChainHead, ExpireReason, Held, Op, Scope},
+    row::StateHash,
     task::{Status, TaskRows},
 };
 
@@ -77,7 +79,10 @@ impl Story {
 
     fn about_a_task(&mut self, who: usize, one: Move) -> Option<Op> {
         let scope = scope(u128::from(one.pick.is_multiple_of(3)));
-        let rows = self.authors[who].view.rows(scope)?.task()?.clone();
+        let Some(rows) = self.authors[who].view.rows(scope).and_then(Rows::task).cloned() else {
+            // Purged, or never heard of. Nonsense is welcome.
+            return Some(self.authors[who].say(scope, self.now_ms, submit(vec![step("again", &[], None, false)])));
+        };
         Some(match one.what {
             90..=92 => self.back_dated(who, scope, one.pick),
             93..=94 => self.at_a_copied_time(who, scope, one.pick),
@@ -94,7 +99,10 @@ impl Story {
         if one.pick.is_multiple_of(5) {
             self.now_ms += locking::TTL_MS; // or nothing would ever run out
         }
-        let (scope, body) = if one.machine < 6 {
+        let (scope, body) = if one.what == 99 {
+            let head = ChainHead { origin: self.authors[who].node, origin_epoch: 1, seq: 1, hash: Hash::default() };
+            (Scope::Log, Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) })
+        } else if one.machine < 6 {
             (repository(), locking::body(&self.authors[who], self.now_ms, one))
         } else {
             (thread(), talking::body(&self.authors[who], self.now_ms, one))
@@ -175,6 +183,7 @@ impl Story {
                 content: result("log"),
                 about: Vec::new(),
             },
+            97 => Body::PurgeScope {},
             89 => submit(vec![step("other", &[], None, false)]),
             _ => self.stale(who, scope, one.pick),
         }

@@ -12,5 +12,6 @@ mod history;
 mod integrity;
 mod locking;
 mod order;
+mod purges;
 mod reference;
 mod talking;

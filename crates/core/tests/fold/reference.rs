@@ -94,7 +94,8 @@ pub(crate) fn reference(ops: &[Op]) -> BTreeMap<Scope, Rows> {
     for op in admitted(ops) {
         let _ = apply(scopes.entry(op.header.scope).or_default(), &op, &mut Vec::new());
     }
-    scopes.into_iter().filter_map(|(scope, rows)| Some((scope, rows?))).collect()
+    let stored = |rows: &Rows| !matches!(rows, Rows::Purged(_));
+    scopes.into_iter().filter_map(|(scope, rows)| Some((scope, rows.filter(stored)?))).collect()
 }
 
 /// Takes the ops in one after the other and checks after each one that all rows are valid.

@@ -155,7 +155,9 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         | Body::ReturnMessage { .. }
         | Body::ExpireDelivery { .. }
         | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. } => Vec::new(),
+        | Body::RedriveMessage { .. }
+        | Body::PurgeScope {}
+        | Body::Checkpoint { .. } => Vec::new(),
     };
     for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
         batch.content.extend(source.content(key)?.map(|bytes| ContentPut { key, bytes }));

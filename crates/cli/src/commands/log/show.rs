@@ -120,6 +120,8 @@ fn step(body: &Body) -> Option<u16> {
         | Body::ReturnMessage { .. }
         | Body::ExpireDelivery { .. }
         | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. } => None,
+        | Body::RedriveMessage { .. }
+        | Body::PurgeScope {}
+        | Body::Checkpoint { .. } => None,
     }
 }
