@@ -6,10 +6,11 @@
 //! [`task::apply`](crate::task::apply()) directly; the rules are the same.
 
 use crate::{
+    checkpoint,
     hlc::Hlc,
     lock::{self, RepositoryRows},
     message::{self, ThreadRows},
-    op::{Kind, Op, Scope},
+    op::{Body, Kind, Op, Scope, lock_bodies, message_bodies, task_bodies},
     task::{self, TaskRows},
 };
 
@@ -22,6 +23,16 @@ pub enum Rows {
     Thread(ThreadRows),
     /// A repository and its locks.
     Repository(RepositoryRows),
+    /// Nothing but the memory that it was purged. It is stored nowhere and part of no hash: the op on the log is what
+    /// remembers it, for as long as the log has it.
+    Purged(Purged),
+}
+
+/// That a scope was purged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    /// When.
+    pub at: Hlc,
 }
 
 /// What is to be done because an op took effect.
@@ -46,6 +57,15 @@ pub enum Refusal {
         /// What it is about.
         scope: Scope,
     },
+    /// What it is about was purged before.
+    #[error("it was purged at {at}, and nothing can be said about it any more")]
+    Purged {
+        /// When.
+        at: Hlc,
+    },
+    /// The checkpoint says something that cannot be.
+    #[error(transparent)]
+    Log(#[from] checkpoint::Refusal),
     /// The task machine refused it.
     #[error(transparent)]
     Task(#[from] task::Refusal),
@@ -77,6 +97,19 @@ pub fn apply(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Res
     if !op.body.fits(scope) {
         return Err(Refusal::WrongScope { kind, scope });
     }
+    if let Some(Rows::Purged(Purged { at })) = rows {
+        return Err(Refusal::Purged { at: *at });
+    }
+    machine(rows, op, effects)?;
+    if let Body::PurgeScope {} = &op.body {
+        *rows = Some(Rows::Purged(Purged { at: op.header.hlc }));
+    }
+    Ok(())
+}
+
+/// Hands the op to the machine of its scope.
+fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
+    let (kind, scope) = (op.body.kind(), op.header.scope);
     match (scope, rows.take()) {
         (Scope::Task(_), before @ (None | Some(Rows::Task(_)))) => {
             let mut own = before.and_then(Rows::into_task);
@@ -96,8 +129,14 @@ pub fn apply(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Res
             *rows = own.map(Rows::Repository);
             outcome
         }
+        (Scope::Log, None) => match &op.body {
+            Body::Checkpoint { pos, heads, state } => Ok(checkpoint::check(*pos, heads, *state)?),
+            task_bodies!() | lock_bodies!() | message_bodies!() | Body::PurgeScope {} => {
+                Err(Refusal::WrongScope { kind, scope })
+            }
+        },
         // Rows of another sort than the scope: whoever loaded them mixed them up. They stay as they are.
-        (Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_), before) => {
+        (Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Log, before) => {
             *rows = before;
             Err(Refusal::WrongScope { kind, scope })
         }
@@ -110,6 +149,7 @@ pub fn validate(rows: &Rows) -> Result<(), Invalid> {
         Rows::Task(rows) => Ok(task::validate(rows)?),
         Rows::Thread(rows) => Ok(message::validate(rows)?),
         Rows::Repository(rows) => Ok(lock::validate(rows)?),
+        Rows::Purged(_) => Ok(()),
     }
 }
 
@@ -139,6 +179,7 @@ impl Rows {
             Self::Task(rows) => rows.task.head,
             Self::Thread(rows) => rows.thread.head,
             Self::Repository(rows) => rows.repository.head,
+            Self::Purged(purged) => purged.at,
         }
     }
 

@@ -8,9 +8,11 @@
 
 pub mod backoff;
 pub mod canonical;
+pub mod checkpoint;
 pub mod content;
 pub mod fold;
 pub mod hash;
+mod hex128;
 pub mod hlc;
 pub mod id;
 pub mod kernel;

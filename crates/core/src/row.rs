@@ -13,9 +13,10 @@ use crate::{
     op::append,
     task::{Step, Task, TaskRows},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-const VERSION: u8 = 1;
+/// 2: steps list their artifacts. Rows are folded from the log, so nothing of version 1 has to be read.
+const VERSION: u8 = 2;
 
 /// Which row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +40,8 @@ pub enum RowKey {
 pub struct RowSum(pub u128);
 
 /// The sum of all rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StateHash(pub u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StateHash(#[serde(with = "crate::hex128")] pub u128);
 
 /// Why a row's bytes cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +86,7 @@ impl StateHash {
             Rows::Task(rows) => Self::of(rows),
             Rows::Thread(rows) => Self::of_thread(rows),
             Rows::Repository(rows) => Self::of_repository(rows),
+            Rows::Purged(_) => Self::default(),
         }
     }
 

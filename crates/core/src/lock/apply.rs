@@ -10,7 +10,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, RepositoryId},
     name::Name,
-    op::{Body, HeldLock, Kind, Op, Scope, message_bodies, task_bodies},
+    op::{Body, HeldLock, Kind, Op, Scope, log_bodies, message_bodies, task_bodies},
 };
 
 /// What is to be done because an op took effect.
@@ -115,6 +115,12 @@ pub enum Refusal {
         /// The op's time.
         now_ms: u64,
     },
+    /// A repository is never purged: its counter must outlive everything (D22).
+    #[error("a repository is never purged: its fences would start again (the newest is {fence})")]
+    NeverPurged {
+        /// The newest fence.
+        fence: u64,
+    },
     /// The op belongs to another namespace than the repository.
     #[error("the repository belongs to the namespace `{found}`")]
     OtherNamespace {
@@ -160,7 +166,8 @@ pub fn apply(rows: &mut Option<RepositoryRows>, op: &Op, effects: &mut Vec<Effec
         Body::RenewLock { held, ttl_ms } => renew::renew(there(rows)?, held, *ttl_ms, at, effects)?,
         Body::ReleaseLock { held } => release::release(there(rows)?, held, effects)?,
         Body::ExpireLock { held } => expire::expire(there(rows)?, held, at, effects)?,
-        task_bodies!() | message_bodies!() => return Err(Refusal::WrongScope { kind: op.body.kind() }),
+        Body::PurgeScope {} => return Err(Refusal::NeverPurged { fence: there(rows)?.repository.fence }),
+        task_bodies!() | message_bodies!() | log_bodies!() => return Err(Refusal::WrongScope { kind: op.body.kind() }),
     }
     let repository = &mut there(rows)?.repository;
     repository.head = at.hlc;

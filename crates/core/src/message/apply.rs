@@ -1,7 +1,7 @@
 //! One op on the rows of its thread.
 
 use super::{
-    DELIVERIES_MAX, MESSAGES_MAX, acknowledge, deliver, expire, fail, redrive, reply, returns, send,
+    DELIVERIES_MAX, MESSAGES_MAX, acknowledge, deliver, expire, fail, purge, redrive, reply, returns, send,
     spec::Asks,
     state::ThreadRows,
     table::{State, Verb},
@@ -11,7 +11,7 @@ use crate::{
     hlc::Hlc,
     id::{MessageId, NodeId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, task_bodies},
+    op::{Body, Kind, Op, lock_bodies, log_bodies, task_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -203,6 +203,14 @@ pub enum Refusal {
         /// The node that spoke.
         author: NodeId,
     },
+    /// A message has not come to rest.
+    #[error("{message} is {found}: only a thread in which nothing waits can be purged")]
+    NotAtRest {
+        /// The first such message.
+        message: MessageId,
+        /// Where it rests.
+        found: State,
+    },
     /// The op belongs to another namespace than the thread.
     #[error("the thread belongs to the namespace `{found}`")]
     OtherNamespace {
@@ -259,7 +267,12 @@ pub fn apply(rows: &mut Option<ThreadRows>, op: &Op, effects: &mut Vec<Effect>) 
         }
         Body::ExpireMessage { message } => expire::message(there(rows)?, *message, at, effects)?,
         Body::RedriveMessage { message, .. } => redrive::redrive(there(rows)?, *message, at, effects)?,
-        task_bodies!() | lock_bodies!() => return Err(Refusal::WrongScope { kind: op.body.kind() }),
+        Body::PurgeScope {} => {
+            purge::check(there(rows)?)?;
+            *rows = None;
+            return Ok(());
+        }
+        task_bodies!() | lock_bodies!() | log_bodies!() => return Err(Refusal::WrongScope { kind: op.body.kind() }),
     }
     let thread = &mut there(rows)?.thread;
     thread.head = at.hlc;

@@ -32,6 +32,7 @@ mod deliver;
 mod expire;
 mod fail;
 mod held;
+mod purge;
 mod redrive;
 mod reply;
 mod returns;

@@ -28,7 +28,7 @@ pub struct Draft {
     /// What it says; its media type is part of the reference.
     pub content: ContentRef,
     /// One trace from the first message to the last answer.
-    #[serde(with = "crate::task::spec::trace_id")]
+    #[serde(with = "crate::hex128")]
     pub trace_id: u128,
     /// After this time it is too old to be delivered.
     pub ttl_ms: Option<u64>,

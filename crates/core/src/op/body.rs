@@ -9,7 +9,8 @@ use crate::{
     lock::{Case, Key, Mode, RepositoryName},
     message::Draft,
     name::Name,
-    op::Scope,
+    op::{ChainHead, Scope},
+    row::StateHash,
     task::spec::Schedule,
 };
 use serde::{Deserialize, Serialize};
@@ -316,6 +317,31 @@ bodies! {
         /// Why, for people.
         reason: String,
     }
+    /// The holder of a step left something behind besides its result.
+    RecordArtifact = 25 {
+        /// Who says so.
+        held: Held,
+        /// What sort of thing: `inference`, `file`, `log`, …
+        kind: Name,
+        /// What it is called.
+        name: Name,
+        /// The thing itself.
+        content: ContentRef,
+        /// A few words about it, in the order of their names.
+        about: Vec<(Name, String)>,
+    }
+    /// What the op is about is over and is to be forgotten. Its rows go, and nothing can be said about it any more (D33).
+    PurgeScope = 26 {
+    }
+    /// What the log had come to: about the log itself.
+    Checkpoint = 27 {
+        /// How many ops the author had.
+        pos: u64,
+        /// Where every chain stood, by origin and epoch.
+        heads: Vec<ChainHead>,
+        /// The hash of all rows.
+        state: StateHash,
+    }
 }
 
 /// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
@@ -332,6 +358,7 @@ macro_rules! task_bodies {
             | $crate::op::Body::RedriveTask { .. }
             | $crate::op::Body::ApproveStep { .. }
             | $crate::op::Body::DenyStep { .. }
+            | $crate::op::Body::RecordArtifact { .. }
     };
 }
 
@@ -360,7 +387,14 @@ macro_rules! message_bodies {
     };
 }
 
-pub(crate) use {lock_bodies, message_bodies, task_bodies};
+/// The bodies about the log itself, as a pattern.
+macro_rules! log_bodies {
+    () => {
+        $crate::op::Body::Checkpoint { .. }
+    };
+}
+
+pub(crate) use {lock_bodies, log_bodies, message_bodies, task_bodies};
 
 impl Body {
     /// Whether this can be said about a scope of that sort.
@@ -369,6 +403,8 @@ impl Body {
             task_bodies!() => matches!(scope, Scope::Task(_)),
             lock_bodies!() => matches!(scope, Scope::Repository(_)),
             message_bodies!() => matches!(scope, Scope::Thread(_)),
+            log_bodies!() => scope == Scope::Log,
+            Self::PurgeScope {} => scope != Scope::Log,
         }
     }
 

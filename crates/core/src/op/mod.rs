@@ -12,8 +12,8 @@ mod chain;
 mod tests;
 
 pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
-pub(crate) use body::{lock_bodies, message_bodies, task_bodies};
-pub use chain::{Break, Chain, Link, link_hash};
+pub(crate) use body::{lock_bodies, log_bodies, message_bodies, task_bodies};
+pub use chain::{Break, Chain, ChainHead, Link, link_hash};
 
 use crate::{
     hlc::Hlc,
@@ -25,6 +25,9 @@ use std::fmt;
 
 /// The longest body that an op may carry.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// The most ops that an op may cite as its causes.
+pub const CAUSAL_DEPS_MAX: usize = 256;
 
 /// The only format there is. A change of the bytes is a decision: the golden test in `op/tests.rs` fails first.
 const FORMAT: u8 = 1;
@@ -79,6 +82,8 @@ pub enum Scope {
     Thread(ThreadId),
     /// A repository with all its locks: the keys of two locks can overlap without being equal.
     Repository(RepositoryId),
+    /// The log itself. It has no rows.
+    Log,
 }
 
 impl fmt::Display for Scope {
@@ -87,6 +92,7 @@ impl fmt::Display for Scope {
             Self::Task(id) => id.fmt(f),
             Self::Thread(id) => id.fmt(f),
             Self::Repository(id) => id.fmt(f),
+            Self::Log => f.pad("log"),
         }
     }
 }
@@ -149,6 +155,11 @@ impl Op {
         }
         let damaged = |part| move |error: postcard::Error| DecodeError::Damaged { part, detail: error.to_string() };
         let (header, rest) = postcard::take_from_bytes::<Header>(rest).map_err(damaged("header"))?;
+        let deps = header.causal_deps.len();
+        if deps > CAUSAL_DEPS_MAX {
+            let detail = format!("it cites {deps} ops, more than {CAUSAL_DEPS_MAX}");
+            return Err(DecodeError::Damaged { part: "header", detail });
+        }
         let ((kind, version), rest) = postcard::take_from_bytes::<(u16, u8)>(rest).map_err(damaged("kind"))?;
         let body = Body::decode(kind, version, rest)?;
         Ok(Self { pos, header, body })
@@ -158,7 +169,7 @@ impl Op {
     pub fn task(&self) -> Option<TaskId> {
         match self.header.scope {
             Scope::Task(task) => Some(task),
-            Scope::Thread(_) | Scope::Repository(_) => None,
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Log => None,
         }
     }
 }

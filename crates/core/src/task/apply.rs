@@ -1,13 +1,16 @@
 //! One op on the rows of its task.
 
 use super::table::{Status, Verb};
-use super::{approve, cancel, claim, complete, expire, fail, graph, redrive, state::TaskRows, submit, timeout, yields};
+use super::{
+    approve, artifact, cancel, claim, complete, expire, fail, graph, purge, redrive, state::TaskRows, submit, timeout,
+    yields,
+};
 use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, message_bodies},
+    op::{Body, Kind, Op, lock_bodies, log_bodies, message_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -170,6 +173,15 @@ pub enum Refusal {
         /// Hash of what was decided.
         cited: Hash,
     },
+    /// The task has not ended.
+    #[error("the task is {found}: only a task that ended can be purged")]
+    NotEnded {
+        /// Where it rests.
+        found: Status,
+    },
+    /// The artifact cannot be listed.
+    #[error(transparent)]
+    Artifact(#[from] artifact::Error),
     /// The op says something that cannot be said about a task.
     #[error("{kind:?} is not about a task")]
     WrongScope {
@@ -203,6 +215,11 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         *rows = Some(submit::submit(schedule, id, &header.namespace, at, effects)?);
         return Ok(());
     }
+    if let Body::PurgeScope {} = &op.body {
+        purge::check(rows.as_ref().ok_or(Refusal::NoTask)?)?;
+        *rows = None;
+        return Ok(());
+    }
     let rows = rows.as_mut().ok_or(Refusal::NoTask)?;
     match &op.body {
         Body::ScheduleJob { .. } => return Err(Refusal::TaskExists),
@@ -226,7 +243,12 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         Body::RedriveTask { .. } => redrive::redrive(rows, at, effects)?,
         Body::ApproveStep { step, ask } => approve::approve(rows, *step, *ask, at, effects)?,
         Body::DenyStep { step, ask, reason } => approve::deny(rows, *step, *ask, reason, at, effects)?,
-        lock_bodies!() | message_bodies!() => return Err(wrong_scope()),
+        Body::RecordArtifact { held, kind, name, content, about } => {
+            let (kind, name, about) = (kind.clone(), name.clone(), about.clone());
+            let made = artifact::Artifact { pos: at.pos, epoch: held.epoch, kind, name, content: *content, about };
+            artifact::record(rows, held, made, at)?;
+        }
+        Body::PurgeScope {} | lock_bodies!() | message_bodies!() | log_bodies!() => return Err(wrong_scope()),
     }
     rows.task.head = at.hlc;
     rows.task.rev += 1;

@@ -61,7 +61,7 @@ fn histories_are_not_all_refusals() {
     let mut runner = TestRunner::deterministic();
     let (mut took_effect, mut refused, mut successes, mut compensated) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
-    for _ in 0..200 {
+    for _ in 0..120 {
         let moves = moves(20..140).new_tree(&mut runner).unwrap().current();
         let ops = history(3, &moves);
         let fold = Fold::of(ops.clone());
@@ -77,5 +77,5 @@ fn histories_are_not_all_refusals() {
     assert!(took_effect > 1500 && refused > 1000, "{took_effect} took effect, {refused} did not");
     let never: Vec<_> = Kind::ALL.iter().filter(|kind| !kinds.contains_key(kind)).collect();
     assert!(never.is_empty(), "{never:?} never took effect: {kinds:?}");
-    assert!(successes > 200 && compensated > 0, "{successes} successes, {compensated} of compensations");
+    assert!(successes > 100 && compensated > 0, "{successes} successes, {compensated} of compensations");
 }

@@ -26,13 +26,15 @@ pub(crate) struct Author {
     pub(crate) view: Fold,
     /// Leases it has heard of, its own and others'.
     pub(crate) leases: Vec<(Scope, Held)>,
+    /// What its next op cites.
+    pub(crate) cites: Vec<OpId>,
 }
 
 impl Author {
     pub(crate) fn new(number: u128) -> Self {
         let node = NodeId::new(0, number);
         let (clock, chain) = (HlcClock::new(node), Chain::new(node, 1));
-        Self { node, clock, chain, view: Fold::default(), leases: Vec::new() }
+        Self { node, clock, chain, view: Fold::default(), leases: Vec::new(), cites: Vec::new() }
     }
 
     /// Takes in an op of another author.
@@ -93,7 +95,7 @@ impl Author {
             namespace: name("default"),
             scope,
             write_class: WriteClass::AppendOnly,
-            causal_deps: Vec::new(),
+            causal_deps: self.cites.clone(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
 use crate::{
-    author::{ASK, Author, START_MS, repository, result, scope, step, submit, thread},
+    author::{ASK, Author, START_MS, name, repository, result, scope, step, submit, thread},
     locking, talking,
 };
 use proptest::{collection::vec, prelude::*};
@@ -9,7 +9,9 @@ use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
     id::{LeaseToken, OpId},
-    op::{Body, CancelMode, ExpireReason, Held, Op, Scope},
+    kernel::Rows,
+    op::{Body, CancelMode, ChainHead, ExpireReason, Held, Op, Scope},
+    row::StateHash,
     task::{Status, TaskRows},
 };
 
@@ -70,13 +72,17 @@ impl Story {
         if one.what < 25 {
             return self.hear(who);
         }
+        self.authors[who].cites = self.cites(who, one);
         let op = if one.machine < 4 { self.about_a_task(who, one) } else { self.about_another(who, one) };
         self.ops.extend(op);
     }
 
     fn about_a_task(&mut self, who: usize, one: Move) -> Option<Op> {
         let scope = scope(u128::from(one.pick.is_multiple_of(3)));
-        let rows = self.authors[who].view.rows(scope)?.task()?.clone();
+        let Some(rows) = self.authors[who].view.rows(scope).and_then(Rows::task).cloned() else {
+            // Purged, or never heard of. Nonsense is welcome.
+            return Some(self.authors[who].say(scope, self.now_ms, submit(vec![step("again", &[], None, false)])));
+        };
         Some(match one.what {
             90..=92 => self.back_dated(who, scope, one.pick),
             93..=94 => self.at_a_copied_time(who, scope, one.pick),
@@ -93,7 +99,10 @@ impl Story {
         if one.pick.is_multiple_of(5) {
             self.now_ms += locking::TTL_MS; // or nothing would ever run out
         }
-        let (scope, body) = if one.machine < 6 {
+        let (scope, body) = if one.what == 99 {
+            let head = ChainHead { origin: self.authors[who].node, origin_epoch: 1, seq: 1, hash: Hash::default() };
+            (Scope::Log, Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) })
+        } else if one.machine < 6 {
             (repository(), locking::body(&self.authors[who], self.now_ms, one))
         } else {
             (thread(), talking::body(&self.authors[who], self.now_ms, one))
@@ -106,6 +115,24 @@ impl Story {
             _ => return Some(author.say(scope, self.now_ms, body)),
         };
         Some(author.say_at(scope, hlc.max(author.oldest_time()), body))
+    }
+
+    /// What the next op of an author cites: mostly nothing; what was written before, heard of or not; what is yet to be
+    /// written, which can never be older; itself; what nobody ever writes.
+    fn cites(&self, who: usize, one: Move) -> Vec<OpId> {
+        let before = |back: usize| self.ops.iter().rev().nth(one.pick % back).map(|op| op.header.op_id);
+        let author = &self.authors[who];
+        let of = |author: &Author, ahead: u64| {
+            OpId::new(author.chain.next_seq() + ahead, u128::from_be_bytes(author.node.to_bytes()))
+        };
+        match one.pick % 37 {
+            0..=7 => before(4).into_iter().collect(),
+            8..=11 => before(3).into_iter().chain(before(30)).collect(),
+            12 => vec![of(&self.authors[(who + 1) % self.authors.len()], 0)],
+            13 => before(5).into_iter().chain([of(author, 0)]).collect(),
+            14 if one.gap_ms < 20 => vec![OpId::new(99, 99)],
+            _ => Vec::new(),
+        }
     }
 
     /// Hears everything that was written so far.
@@ -149,6 +176,14 @@ impl Story {
             84..=86 => Body::ApproveStep { step: waiting, ask },
             87 => Body::DenyStep { step: waiting, ask, reason: text() },
             88 => Body::ApproveStep { step: any, ask: Hash::default() },
+            96 => Body::RecordArtifact {
+                held,
+                kind: name("log"),
+                name: name("out"),
+                content: result("log"),
+                about: Vec::new(),
+            },
+            97 => Body::PurgeScope {},
             89 => submit(vec![step("other", &[], None, false)]),
             _ => self.stale(who, scope, one.pick),
         }

@@ -34,6 +34,7 @@ pub(crate) fn body(author: &Author, now_ms: u64, one: Move) -> Body {
         69..=77 => Body::ReleaseLock { held },
         78..=85 => Body::ExpireLock { held: locks.iter().find(over).copied().unwrap_or(held) },
         86..=88 => Body::ReleaseLock { held: HeldLock { fence: held.fence.saturating_sub(1), ..held } },
+        98 => Body::PurgeScope {},
         _ => acquire(author, KEYS[one.pick % 2], one),
     }
 }

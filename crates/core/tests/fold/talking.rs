@@ -47,6 +47,7 @@ pub(crate) fn body(author: &Author, now_ms: u64, one: Move) -> Body {
             let message = of(with(&|m| matches!(m.state, State::Dead | State::Failed)).or(any));
             Body::RedriveMessage { message, reason: text() }
         }
+        98 => Body::PurgeScope {},
         _ => deliver(author, any),
     }
 }

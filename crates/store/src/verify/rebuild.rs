@@ -160,7 +160,10 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         Body::ScheduleJob { schedule } => {
             (0u16..).zip(&schedule.steps).filter(|(_, step)| step.input.is_some()).map(|(place, _)| place).collect()
         }
-        Body::CompleteJob { .. } | Body::SendMessage { .. } | Body::ReplyMessage { .. } => vec![0],
+        Body::CompleteJob { .. }
+        | Body::RecordArtifact { .. }
+        | Body::SendMessage { .. }
+        | Body::ReplyMessage { .. } => vec![0],
         Body::ClaimWork { .. }
         | Body::FailJob { .. }
         | Body::YieldWork { .. }
@@ -180,7 +183,9 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         | Body::ReturnMessage { .. }
         | Body::ExpireDelivery { .. }
         | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. } => Vec::new(),
+        | Body::RedriveMessage { .. }
+        | Body::PurgeScope {}
+        | Body::Checkpoint { .. } => Vec::new(),
     };
     for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
         batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));

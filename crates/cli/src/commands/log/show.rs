@@ -101,7 +101,10 @@ fn step(body: &Body) -> Option<u16> {
         | Body::TimeoutWork { step, .. }
         | Body::ApproveStep { step, .. }
         | Body::DenyStep { step, .. } => Some(*step),
-        Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => Some(held.step),
+        Body::CompleteJob { held, .. }
+        | Body::FailJob { held, .. }
+        | Body::YieldWork { held, .. }
+        | Body::RecordArtifact { held, .. } => Some(held.step),
         Body::ScheduleJob { .. }
         | Body::CancelTask { .. }
         | Body::RedriveTask { .. }
@@ -117,6 +120,8 @@ fn step(body: &Body) -> Option<u16> {
         | Body::ReturnMessage { .. }
         | Body::ExpireDelivery { .. }
         | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. } => None,
+        | Body::RedriveMessage { .. }
+        | Body::PurgeScope {}
+        | Body::Checkpoint { .. } => None,
     }
 }

@@ -10,7 +10,8 @@ use crate::{
     lock::{Case, Key, Mode},
     message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
+    row::StateHash,
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -39,10 +40,11 @@ pub(super) fn header() -> impl Strategy<Value = Header> {
 }
 
 fn scope() -> impl Strategy<Value = Scope> {
-    (any::<[u8; 16]>(), 0..3u8).prop_map(|(id, sort)| match sort {
+    (any::<[u8; 16]>(), 0..4u8).prop_map(|(id, sort)| match sort {
         0 => Scope::Task(TaskId::from_bytes(id)),
         1 => Scope::Thread(ThreadId::from_bytes(id)),
-        _ => Scope::Repository(RepositoryId::from_bytes(id)),
+        2 => Scope::Repository(RepositoryId::from_bytes(id)),
+        _ => Scope::Log,
     })
 }
 
@@ -128,7 +130,23 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::RedriveMessage => {
             (message(), any::<String>()).prop_map(|(message, reason)| Body::RedriveMessage { message, reason }).boxed()
         }
+        Kind::RecordArtifact => (held(), name(), name(), content(), vec((name(), any::<String>()), 0..3))
+            .prop_map(|(held, kind, name, content, about)| Body::RecordArtifact { held, kind, name, content, about })
+            .boxed(),
+        Kind::PurgeScope => Just(Body::PurgeScope {}).boxed(),
+        Kind::Checkpoint => (any::<(u64, u128)>(), vec(chain_head(), 0..4))
+            .prop_map(|((pos, state), heads)| Body::Checkpoint { pos, heads, state: StateHash(state) })
+            .boxed(),
     }
+}
+
+fn chain_head() -> impl Strategy<Value = ChainHead> {
+    (any::<([u8; 16], u32, u64)>(), hash()).prop_map(|((origin, origin_epoch, seq), hash)| ChainHead {
+        origin: NodeId::from_bytes(origin),
+        origin_epoch,
+        seq,
+        hash,
+    })
 }
 
 fn draft() -> impl Strategy<Value = Draft> {

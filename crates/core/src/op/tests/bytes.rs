@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     canonical,
-    op::{Body, DecodeError, Kind, Op, append},
+    op::{Body, CAUSAL_DEPS_MAX, DecodeError, Kind, Op, append},
 };
 use proptest::prelude::*;
 
@@ -106,6 +106,17 @@ fn damage_is_refused_with_the_part_that_is_damaged() {
     assert_eq!(part(&whole[..20]), "header");
     assert_eq!(part(&head[..head.len() - 1]), "kind");
     assert_eq!(part(&whole[..whole.len() - 1]), "body");
+}
+
+#[test]
+fn an_op_that_cites_more_than_allowed_is_refused() {
+    let mut header = header(1);
+    header.causal_deps = vec![header.op_id; CAUSAL_DEPS_MAX];
+    assert!(Op::decode(1, &bytes_of(&header, &body(Kind::CancelTask))).is_ok());
+    header.causal_deps.push(header.op_id);
+    let detail = "it cites 257 ops, more than 256".to_owned();
+    let expected = DecodeError::Damaged { part: "header", detail };
+    assert_eq!(Op::decode(1, &bytes_of(&header, &body(Kind::CancelTask))), Err(expected));
 }
 
 #[test]

@@ -142,6 +142,21 @@ const GOLDEN: &[(Kind, &str)] = &[
         000000000000000105616c69636503636c690764656661756c74010199c82cc00000000000000000000008000018010199c8\
         2cc00000000000000000000001107265766965776572206973206261636b\
     "),
+    (Kind::RecordArtifact, "\
+        010199c82cc019000000000000000000190199c82cc0000000000000000000000101199980b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900001901000101\
+        99c82cc0000000000000000000000509696e666572656e63650663616c6c2d3144136fa355b3678a1146ad16f7e8649e94fb\
+        4fc21fe77e8310c060f61caaff8a020002056d6f64656c0c61636d652f6c617267652d3206746f6b656e73023432\
+    "),
+    (Kind::PurgeScope, "\
+        010199c82cc01a0000000000000000001a0199c82cc00000000000000000000001011a9a80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900001a01\
+    "),
+    (Kind::Checkpoint, "\
+        010199c82cc01b0000000000000000001b0199c82cc00000000000000000000001011b9b80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c740300001b01e807010199c82cc00000000000000000000001\
+        01e7079f2e6d33a3717ee826353a404ba4618d1aeeb6879ad7936bce8ed5f46814924def9bafcdf8acd19101\
+    "),
 ];
 
 /// The head of the chain of node 1, epoch 1, before any op.
@@ -149,7 +164,7 @@ const GENESIS: &str = "2e95ed98fb7009ca4b3670911ae0e1d72e2078779eb9f6c0dac232c6a
 /// Its head after the ops of the task machine above, which were the first.
 const HEAD_OF_TASKS: &str = "ef848d04000f0269315fac64a0486d7ce04050e21e2163b223d12ec5f9660ec4";
 /// Its head after all ops above.
-const HEAD: &str = "6c6759f0ae0b87978c3e9dc98def35eafa292ce03db94c87f5bdf51a874079dc";
+const HEAD: &str = "10d829dfe3ac04c0107bd8ca43329f921024f50afe9e686ee01590c8aea18f94";
 
 #[test]
 fn bytes_of_every_kind_are_as_they_ever_were() {
@@ -174,6 +189,7 @@ fn numbers_of_kinds_are_never_reused() {
     assert_eq!(numbers.first(), Some(&(1, Kind::ScheduleJob)));
     assert!(numbers.contains(&(11, Kind::DenyStep)) && numbers.contains(&(15, Kind::ExpireLock)));
     assert!(numbers.contains(&(24, Kind::RedriveMessage)));
+    assert_eq!(numbers.last(), Some(&(27, Kind::Checkpoint)));
     assert!(numbers.iter().zip(1u16..).all(|((number, _), expected)| *number == expected));
 }
 

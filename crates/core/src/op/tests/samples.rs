@@ -10,7 +10,8 @@ use crate::{
     lock::{Case, Mode},
     message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
+    row::StateHash,
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
@@ -49,7 +50,7 @@ pub(super) fn header(seq: u64) -> Header {
 /// The header of an op of this kind: about something that it can be about.
 pub(super) fn header_of(kind: Kind, seq: u64) -> Header {
     let repository = Scope::Repository(RepositoryId::of(&name("default"), "github.com/acme/app"));
-    let scopes = [header(seq).scope, Scope::Thread(ThreadId::new(NOW_MS, 8)), repository];
+    let scopes = [header(seq).scope, Scope::Thread(ThreadId::new(NOW_MS, 8)), repository, Scope::Log];
     let scope = scopes.into_iter().find(|scope| body(kind).fits(*scope)).unwrap();
     Header { scope, ..header(seq) }
 }
@@ -157,6 +158,19 @@ pub(super) fn body(kind: Kind) -> Body {
         }
         Kind::ExpireMessage => Body::ExpireMessage { message: message(1) },
         Kind::RedriveMessage => Body::RedriveMessage { message: message(1), reason: text("reviewer is back") },
+        Kind::RecordArtifact => Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
+        Kind::PurgeScope => Body::PurgeScope {},
+        Kind::Checkpoint => Body::Checkpoint {
+            pos: 1_000,
+            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
+            state: StateHash(0x0123_4567_89ab_cdef),
+        },
     }
 }
 

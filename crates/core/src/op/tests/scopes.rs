@@ -7,11 +7,12 @@ use crate::{
     op::{Header, Kind, Op, Scope},
 };
 
-fn scopes() -> [Scope; 3] {
+fn scopes() -> [Scope; 4] {
     [
         Scope::Task(TaskId::new(NOW_MS, 9)),
         Scope::Thread(ThreadId::new(NOW_MS, 9)),
         Scope::Repository(RepositoryId::new(NOW_MS, 9)),
+        Scope::Log,
     ]
 }
 
@@ -45,7 +46,7 @@ fn rows_of_another_sort_than_the_scope_stay_as_they_are() {
 
 #[test]
 fn a_scope_is_written_as_the_id_of_what_it_is() {
-    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_"]) {
+    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_", "log"]) {
         assert!(scope.to_string().starts_with(prefix), "{scope}");
     }
     assert!(std::mem::size_of::<Scope>() <= 32, "a scope is copied everywhere");
