@@ -213,7 +213,7 @@ fn lookup(message: &Message) -> MessageLookup {
 /// The rows of a scope, its own first. Tasks have their own way into the store.
 fn of(rows: &Rows) -> Vec<Row<'_>> {
     match rows {
-        Rows::Task(_) => Vec::new(),
+        Rows::Task(_) | Rows::Purged(_) => Vec::new(),
         Rows::Repository(rows) => {
             let locks = rows.locks.values().map(|lock| Row::Lock(&rows.repository, lock));
             std::iter::once(Row::Repository(&rows.repository)).chain(locks).collect()
@@ -234,7 +234,7 @@ pub fn assemble(scope: Scope, rows: Vec<StoredRow>) -> Result<Option<Rows>, Erro
     }
     let part = |row: &StoredRow| row.0.unwrap_or_default();
     match scope {
-        Scope::Task(_) => Err(damaged(scope, &"the rows of a task lie elsewhere")),
+        Scope::Task(_) | Scope::Log => Err(damaged(scope, &"its rows do not lie here")),
         Scope::Repository(id) => {
             let repository: Repository = decode(scope, RowKey::Repository(id), &own)?;
             let lock = |row: StoredRow| {
@@ -272,6 +272,7 @@ pub fn scope_bytes(scope: Scope) -> [u8; 17] {
         Scope::Task(id) => (0, id.to_bytes()),
         Scope::Thread(id) => (1, id.to_bytes()),
         Scope::Repository(id) => (2, id.to_bytes()),
+        Scope::Log => (3, [0; 16]),
     };
     let mut bytes = [sort; 17];
     bytes[1..].copy_from_slice(&id);
@@ -286,6 +287,7 @@ pub fn scope_of(bytes: &[u8]) -> Option<Scope> {
         0 => Some(Scope::Task(TaskId::from_bytes(id))),
         1 => Some(Scope::Thread(ThreadId::from_bytes(id))),
         2 => Some(Scope::Repository(RepositoryId::from_bytes(id))),
+        3 => Some(Scope::Log),
         _ => None,
     }
 }

@@ -149,7 +149,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn expire_in(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
         match scope {
-            Scope::Task(_) => Ok(()),
+            Scope::Task(_) | Scope::Log => Ok(()),
             Scope::Repository(_) => self.expire_locks(scope, now_ms),
             Scope::Thread(_) => self.expire_messages(scope, now_ms),
         }
@@ -174,6 +174,9 @@ fn refused(refusal: Refusal) -> Error {
         Refusal::Task(refusal) => Error::Refused(refusal),
         Refusal::Repository(refusal) => Error::Lock(refusal),
         Refusal::Thread(refusal) => Error::Message(refusal),
-        wrong @ Refusal::WrongScope { .. } => Error::Indeterminate(format!("a bug: {wrong}")),
+        // Nobody purges or marks checkpoints here yet, and this file says nothing about a scope of another sort.
+        other @ (Refusal::WrongScope { .. } | Refusal::Purged { .. } | Refusal::Log(_)) => {
+            Error::Indeterminate(format!("a bug: {other}"))
+        }
     }
 }
