@@ -52,4 +52,6 @@ pub use reader::SqliteReader;
 pub use recover::Recovery;
 pub use root::Root;
 pub use schema::SCHEMA_VERSION;
+#[doc(hidden)]
+pub use sidecar::slot;
 pub use store::SqliteStore;
