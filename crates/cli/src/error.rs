@@ -146,7 +146,8 @@ impl Error {
         format!("docs/reference/errors.md#{}", self.code.as_str())
     }
 
-    fn to_json(&self) -> Value {
+    /// The form that programs read.
+    pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({
             "code": self.code.as_str(), "message": self.message, "hints": self.hints, "page": self.page(),
         });
@@ -156,7 +157,8 @@ impl Error {
         json!({ "error": error })
     }
 
-    fn to_text(&self) -> String {
+    /// The form that people read.
+    pub(crate) fn to_text(&self) -> String {
         let mut text = format!("error[{}]: {}\n", self.code.as_str(), crate::output::clean(&self.message));
         if let Some(place) = &self.place {
             let number = place.line.to_string();

@@ -26,17 +26,22 @@ pub(crate) fn read(path: &Path) -> Result<Request, Error> {
     let text = text(path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
         || (path == Path::new("-") && text.trim_start().starts_with('{'));
-    let request = if is_json { json::parse(&text) } else { yaml::parse(&text) };
+    parse(&text, &file, is_json)
+}
+
+/// The flow in this text; errors are said to be in `file`.
+pub(crate) fn parse(text: &str, file: &str, is_json: bool) -> Result<Request, Error> {
+    let request = if is_json { json::parse(text) } else { yaml::parse(text) };
     let request = request.map_err(|mut error| {
         if let Some(place) = &mut error.place {
-            place.file.clone_from(&file);
+            file.clone_into(&mut place.file);
         }
         if error.place.is_none() {
             error.message = format!("{file}: {}", error.message);
         }
         error
     })?;
-    check_agents(&request).map_err(|(step, error)| error.at(agent_place(&text, &file, step)))?;
+    check_agents(&request).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
     Ok(request)
 }
 
