@@ -165,7 +165,10 @@ impl Error {
             let margin = " ".repeat(number.len());
             text += &format!("  {margin} --> {}:{}:{}\n", place.file, place.line, place.column);
             text += &format!("  {number} | {}\n", crate::output::clean(&place.text));
-            text += &format!("  {margin} | {}^\n", " ".repeat(place.column.saturating_sub(1)));
+            // A long line is shown in part; what is not shown cannot be pointed at.
+            if place.column <= place.text.chars().count() + 1 {
+                text += &format!("  {margin} | {}^\n", " ".repeat(place.column.saturating_sub(1)));
+            }
         }
         for hint in &self.hints {
             text += &format!("  hint: {hint}\n");

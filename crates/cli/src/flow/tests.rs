@@ -83,3 +83,34 @@ fn the_line_that_names_the_agent_is_found() {
     let place = agent_place(text, "f", &step).unwrap();
     assert_eq!((place.line, place.column), (4, 21));
 }
+
+#[test]
+fn a_long_file_makes_no_long_error() {
+    let long = "x".repeat(100_000);
+    let step = |field: &str| format!(r#"{{"name":"n","steps":[{{"id":"a",{field}}}]}}"#);
+    let texts = [
+        step(&format!(r#""agent":"echo","{long}":1"#)),
+        step(&format!(r#""agent":"echo","`{long}`, expected `y":1"#)),
+        step(&format!(r#""agent":"echo","priority":"{long}""#)),
+        step(&format!(r#""agent":"echo","timeout_ms":"{long}""#)),
+        step(&format!(r#""agent":"echo","input":{{"{long}":1,"{long}":2}}"#)),
+        step(&format!(r#""agent":"ehco","input":"{long}""#)),
+        format!("{long}: {long}\n{long}"),
+        format!("name: n\nsteps: [{{id: a, agent: !!int {long}}}]"),
+    ];
+    for (text, is_json) in texts.iter().flat_map(|text| [(text, true), (text, false)]) {
+        let error = parse(text, "f", is_json).unwrap_err();
+        assert!(error.to_text().len() < 2_000, "{}", &error.to_text()[..300]);
+        assert!(error.to_json().to_string().len() < 2_000);
+    }
+}
+
+/// The place of a number may be a path of keys, and a key may read like another place.
+#[test]
+fn a_key_that_looks_like_a_place_is_none() {
+    let text =
+        r#"{"name":"n","steps":[{"id":"a","agent":"echo","input":{"line 1 column 99999999999999":9007199254740993}}]}"#;
+    let error = json::parse(text).unwrap_err();
+    assert_eq!(error.place, None);
+    assert!(error.to_text().contains("9007199254740993"));
+}

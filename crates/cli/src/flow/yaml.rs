@@ -1,7 +1,7 @@
 //! A flow in YAML.
 
-use super::{place, unknown_field};
-use crate::error::{Code, Error};
+use super::{bad_flow, beginning, place, unknown_field};
+use crate::error::Error;
 use relaymesh_core::task::request::Request;
 use serde_saphyr::{DuplicateKeyPolicy, Error as YamlError, MergeKeyPolicy};
 
@@ -36,11 +36,11 @@ fn bad(error: &YamlError, text: &str) -> Error {
     let said = if let YamlError::SerdeUnknownField { field, expected, .. } = error {
         unknown_field(field, expected)
     } else if let YamlError::DuplicateMappingKey { key: Some(key), .. } = error {
-        Error::new(Code::BadFlow, format!("the key `{key}` occurs twice in one mapping"))
+        bad_flow(&format!("the key `{}` occurs twice in one mapping", beginning(key)))
     } else if let YamlError::MergeKeyNotAllowed { .. } = error {
-        Error::new(Code::BadFlow, "merge keys (`<<`) are not allowed in a flow")
+        bad_flow("merge keys (`<<`) are not allowed in a flow")
     } else {
-        Error::new(Code::BadFlow, without_place(&error.to_string()))
+        bad_flow(without_place(&error.to_string()))
     };
     said.at(found)
 }
