@@ -69,7 +69,8 @@ pub fn decode(bytes: &[u8; SLOT_BYTES]) -> Option<(u64, Mark)> {
     if take::<8>(&mut rest)? != MAGIC || u32::from_be_bytes(take(&mut rest)?) != VERSION {
         return None;
     }
-    let turn = u64::from_be_bytes(take(&mut rest)?);
+    // After the last turn there is no next one to write. No store lives that long: somebody made it up.
+    let turn = Some(u64::from_be_bytes(take(&mut rest)?)).filter(|turn| *turn < u64::MAX)?;
     let mark = Mark {
         origin: NodeId::from_bytes(take(&mut rest)?),
         origin_epoch: u32::from_be_bytes(take(&mut rest)?),
@@ -84,4 +85,17 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (part, after) = rest.split_first_chunk::<N>()?;
     *rest = after;
     Some(*part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_none_can_follow_is_no_turn() {
+        let mark = Mark { origin: NodeId::new(1, 2), origin_epoch: 3, pos: 4, seq: 4, hash: Hash::sha256(b"op") };
+        assert_eq!(decode(&encode(u64::MAX - 1, mark)), Some((u64::MAX - 1, mark)));
+        assert_eq!(decode(&encode(u64::MAX, mark)), None);
+        assert_eq!(newest([encode(u64::MAX, mark), encode(7, mark)]), Some((7, mark)));
+    }
 }
