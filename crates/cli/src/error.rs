@@ -150,7 +150,8 @@ impl Error {
         format!("docs/reference/errors.md#{}", self.code.as_str())
     }
 
-    fn to_json(&self) -> Value {
+    /// The form that programs read.
+    pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({
             "code": self.code.as_str(), "message": self.message, "hints": self.hints, "page": self.page(),
         });
@@ -160,14 +161,18 @@ impl Error {
         json!({ "error": error })
     }
 
-    fn to_text(&self) -> String {
+    /// The form that people read.
+    pub(crate) fn to_text(&self) -> String {
         let mut text = format!("error[{}]: {}\n", self.code.as_str(), crate::output::clean(&self.message));
         if let Some(place) = &self.place {
             let number = place.line.to_string();
             let margin = " ".repeat(number.len());
             text += &format!("  {margin} --> {}:{}:{}\n", place.file, place.line, place.column);
             text += &format!("  {number} | {}\n", crate::output::clean(&place.text));
-            text += &format!("  {margin} | {}^\n", " ".repeat(place.column.saturating_sub(1)));
+            // A long line is shown in part; what is not shown cannot be pointed at.
+            if place.column <= place.text.chars().count() + 1 {
+                text += &format!("  {margin} | {}^\n", " ".repeat(place.column.saturating_sub(1)));
+            }
         }
         for hint in &self.hints {
             text += &format!("  hint: {hint}\n");

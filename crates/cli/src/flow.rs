@@ -17,6 +17,10 @@ use relaymesh_core::{
 use relaymesh_runtime::builtin;
 use std::{io::Read as _, path::Path};
 
+/// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
+/// of megabytes, and its keys and values as long as that.
+const SHOWN_CHARS_MAX: usize = 160;
+
 /// The longest file that is read.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
@@ -26,17 +30,22 @@ pub(crate) fn read(path: &Path) -> Result<Request, Error> {
     let text = text(path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
         || (path == Path::new("-") && text.trim_start().starts_with('{'));
-    let request = if is_json { json::parse(&text) } else { yaml::parse(&text) };
+    parse(&text, &file, is_json)
+}
+
+/// The flow in this text; errors are said to be in `file`.
+pub(crate) fn parse(text: &str, file: &str, is_json: bool) -> Result<Request, Error> {
+    let request = if is_json { json::parse(text) } else { yaml::parse(text) };
     let request = request.map_err(|mut error| {
         if let Some(place) = &mut error.place {
-            place.file.clone_from(&file);
+            file.clone_into(&mut place.file);
         }
         if error.place.is_none() {
             error.message = format!("{file}: {}", error.message);
         }
         error
     })?;
-    check_agents(&request).map_err(|(step, error)| error.at(agent_place(&text, &file, step)))?;
+    check_agents(&request).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
     Ok(request)
 }
 
@@ -83,18 +92,28 @@ fn agent_place(text: &str, file: &str, step: &StepRequest) -> Option<Place> {
     };
     let (number, line, at) = text.lines().enumerate().find_map(|(n, line)| Some((n, line, value_of(line)?)))?;
     let column = line[..at].chars().count() + 1;
-    Some(Place { file: file.to_owned(), line: number + 1, column, text: line.to_owned() })
+    Some(Place { file: file.to_owned(), line: number + 1, column, text: beginning(line) })
 }
 
 /// The place at this line and column of the text, both from 1.
 fn place(text: &str, line: usize, column: usize) -> Option<Place> {
     let shown = text.lines().nth(line.checked_sub(1)?).unwrap_or_default();
-    Some(Place { file: String::new(), line, column: column.max(1), text: shown.chars().take(160).collect() })
+    Some(Place { file: String::new(), line, column: column.max(1), text: beginning(shown) })
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+/// What a parser says about a flow. Parsers quote what they found, and it may be long.
+fn bad_flow(message: &str) -> Error {
+    let cut = message.char_indices().nth(2 * SHOWN_CHARS_MAX).map(|(at, _)| format!("{}…", &message[..at]));
+    Error::new(Code::BadFlow, cut.unwrap_or_else(|| message.to_owned()))
 }
 
 /// What to say about a field that nobody knows.
 fn unknown_field(field: &str, expected: &[&str]) -> Error {
-    let mut error = Error::new(Code::BadFlow, format!("unknown field `{field}`"));
+    let mut error = bad_flow(&format!("unknown field `{}`", beginning(field)));
     error.hints.extend(suggest::nearest(field, expected.iter().copied()).map(|near| format!("did you mean `{near}`?")));
     error.hints.push(format!("known here: {}", expected.join(", ")));
     error

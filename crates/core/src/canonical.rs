@@ -15,6 +15,7 @@
 
 mod strict;
 
+pub(crate) use strict::optional;
 pub use strict::parse;
 
 use serde::Serialize;

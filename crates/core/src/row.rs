@@ -151,9 +151,11 @@ pub fn decode<T: DeserializeOwned>(key: RowKey, bytes: &[u8], sum: RowSum) -> Re
         return Err(Error::Sum);
     }
     match bytes.split_first() {
-        Some((&VERSION, rest)) => {
-            postcard::from_bytes(rest).map_err(|error| Error::Damaged { detail: error.to_string() })
-        }
+        Some((&VERSION, rest)) => match postcard::take_from_bytes(rest) {
+            Ok((row, [])) => Ok(row),
+            Ok((_, more)) => Err(Error::Damaged { detail: format!("{} bytes too many", more.len()) }),
+            Err(error) => Err(Error::Damaged { detail: error.to_string() }),
+        },
         Some((&found, _)) => Err(Error::Version { found }),
         None => Err(Error::Damaged { detail: "it is empty".to_owned() }),
     }
@@ -166,8 +168,8 @@ fn encode<T: Serialize>(key: RowKey, row: &T, out: &mut Vec<u8>) -> RowSum {
     sum_of(key, out)
 }
 
-/// The key is part of the sum, so that a row in another's place is found.
-fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
+/// The sum of a row with these bytes. The key is part of it, so that a row in another's place is found.
+pub fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
     let mut hasher = blake3::Hasher::new();
     match key {
         RowKey::Task(task) => hasher.update(b"t").update(&task.to_bytes()),

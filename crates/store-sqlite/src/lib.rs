@@ -57,5 +57,7 @@ pub use recover::Recovery;
 pub use root::Root;
 pub use schema::SCHEMA_VERSION;
 pub use scrub::Scrubbed;
+#[doc(hidden)]
+pub use sidecar::slot;
 pub use stats::Stats;
 pub use store::SqliteStore;

@@ -3,19 +3,15 @@
 //! Two slots take turns, so a torn write costs the newest word and never the one before it. Each slot has its own
 //! sector, far enough from the other that one bad block does not hold both.
 //!
-//! ```text
-//! slot   magic 8 · version 4 · turn 8 · origin 16 · origin_epoch 4 · pos 8 · seq 8 · hash 32 · SHA3-256 of these 32
-//! ```
-//!
-//! `turn` says which slot is newer; the position cannot, because a recovery goes back to an earlier one. `hash` is that
-//! of the op at `pos`, or of the empty chain at 0.
-//!
 //! The order is the point: a slot is written after COMMIT has returned, so the sidecar never knows of an op that the
 //! database was not told to keep. The other way round is harmless: a store may know more than its sidecar.
 
+pub mod slot;
+
 use crate::{Root, failure, modes};
-use relaymesh_core::{hash::Hash, id::NodeId};
 use relaymesh_store::Error;
+pub(crate) use slot::Mark;
+use slot::{SLOT_BYTES, encode};
 use std::{
     fs::{File, OpenOptions},
     io::ErrorKind,
@@ -23,27 +19,8 @@ use std::{
     sync::Arc,
 };
 
-const MAGIC: [u8; 8] = *b"RMhead\r\n";
-const VERSION: u32 = 1;
-const SLOT_BYTES: usize = 512;
 const SLOT_OFFSETS: [u64; 2] = [0, 4096];
 const FILE_BYTES: u64 = 8192;
-const SUMMED_BYTES: usize = 8 + 4 + 8 + 16 + 4 + 8 + 8 + 32;
-
-/// What the store has acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    /// Whose log.
-    pub(crate) origin: NodeId,
-    /// Which of its chains.
-    pub(crate) origin_epoch: u32,
-    /// Arrival number of the newest op.
-    pub(crate) pos: u64,
-    /// Place of the newest op on the chain.
-    pub(crate) seq: u64,
-    /// Hash of the newest op.
-    pub(crate) hash: Hash,
-}
 
 /// The open sidecar.
 #[derive(Debug)]
@@ -118,61 +95,16 @@ impl Sidecar {
 fn read(file: &File) -> Option<(u64, Mark)> {
     let slot = |offset: &u64| {
         let mut bytes = [0; SLOT_BYTES];
-        file.read_exact_at(&mut bytes, *offset).ok()?;
-        decode(&bytes)
+        file.read_exact_at(&mut bytes, *offset).ok().map(|()| bytes)
     };
-    SLOT_OFFSETS.iter().filter_map(slot).max_by_key(|(turn, _)| *turn)
-}
-
-fn encode(turn: u64, mark: Mark) -> [u8; SLOT_BYTES] {
-    let mut bytes = [0; SLOT_BYTES];
-    let mut at = 0;
-    let mut put = |part: &[u8]| {
-        bytes[at..at + part.len()].copy_from_slice(part);
-        at += part.len();
-    };
-    put(&MAGIC);
-    put(&VERSION.to_be_bytes());
-    put(&turn.to_be_bytes());
-    put(&mark.origin.to_bytes());
-    put(&mark.origin_epoch.to_be_bytes());
-    put(&mark.pos.to_be_bytes());
-    put(&mark.seq.to_be_bytes());
-    put(&mark.hash.0);
-    let sum = Hash::sha3(&[&bytes[..SUMMED_BYTES]]);
-    bytes[SUMMED_BYTES..SUMMED_BYTES + 32].copy_from_slice(&sum.0);
-    bytes
-}
-
-fn decode(bytes: &[u8; SLOT_BYTES]) -> Option<(u64, Mark)> {
-    let (summed, rest) = bytes.split_at(SUMMED_BYTES);
-    if rest[..32] != Hash::sha3(&[summed]).0 {
-        return None;
-    }
-    let mut rest = summed;
-    if take::<8>(&mut rest)? != MAGIC || u32::from_be_bytes(take(&mut rest)?) != VERSION {
-        return None;
-    }
-    let turn = u64::from_be_bytes(take(&mut rest)?);
-    let mark = Mark {
-        origin: NodeId::from_bytes(take(&mut rest)?),
-        origin_epoch: u32::from_be_bytes(take(&mut rest)?),
-        pos: u64::from_be_bytes(take(&mut rest)?),
-        seq: u64::from_be_bytes(take(&mut rest)?),
-        hash: Hash(take(&mut rest)?),
-    };
-    Some((turn, mark))
-}
-
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    let (part, after) = rest.split_first_chunk::<N>()?;
-    *rest = after;
-    Some(*part)
+    slot::newest(SLOT_OFFSETS.iter().filter_map(slot))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relaymesh_core::{hash::Hash, id::NodeId};
+    use slot::{SUMMED_BYTES, decode};
 
     fn mark(pos: u64) -> Mark {
         Mark { origin: NodeId::new(1, 2), origin_epoch: 3, pos, seq: pos, hash: Hash::sha256(&pos.to_be_bytes()) }

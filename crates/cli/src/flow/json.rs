@@ -1,7 +1,7 @@
 //! A flow in JSON.
 
-use super::{place, unknown_field};
-use crate::error::{Code, Error};
+use super::{bad_flow, place, unknown_field};
+use crate::error::Error;
 use relaymesh_core::{canonical, task::request::Request};
 
 /// Reads the request. The strict parser looks first; the second one knows lines and columns of what does not fit.
@@ -11,31 +11,34 @@ pub(super) fn parse(text: &str) -> Result<Request, Error> {
 }
 
 fn strict(error: &canonical::Error, text: &str) -> Error {
-    let message = error.to_string();
     let (line, column) = match error {
         canonical::Error::DuplicateKey { line, column, .. } => (Some(*line), Some(*column)),
-        canonical::Error::Integer { .. }
-        | canonical::Error::Depth { .. }
-        | canonical::Error::Syntax { .. }
-        | canonical::Error::Encode { .. } => (number_after(&message, "line "), number_after(&message, "column ")),
+        // A place that is a path may hold keys of the file, and these may look like anything.
+        canonical::Error::Integer { at, .. } | canonical::Error::Depth { at } if at.starts_with('`') => (None, None),
+        canonical::Error::Integer { at, .. } | canonical::Error::Depth { at } => line_and_column(at),
+        canonical::Error::Syntax { message } | canonical::Error::Encode { message } => line_and_column(message),
     };
     let found = line.zip(column).and_then(|(line, column)| place(text, line, column));
-    Error::new(Code::BadFlow, message).at(found)
+    bad_flow(&error.to_string()).at(found)
 }
 
 fn typed(error: &serde_json::Error, text: &str) -> Error {
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     let found = place(text, error.line(), error.column());
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted[..] {
-        [field, ref expected @ ..] if message.starts_with("unknown field") => unknown_field(field, expected).at(found),
-        _ => Error::new(Code::BadFlow, message).at(found),
+    // The field is quoted as it is, backticks and all; what is known here comes after it.
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.rsplit_once("`, expected "));
+    match unknown {
+        Some((field, expected)) => {
+            let expected: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+            unknown_field(field, &expected).at(found)
+        }
+        None => bad_flow(message).at(found),
     }
 }
 
-fn number_after(message: &str, word: &str) -> Option<usize> {
-    let (_, rest) = message.rsplit_once(word)?;
-    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-    digits.parse().ok()
+/// The numbers at the end of `… line 3 column 4`.
+fn line_and_column(said: &str) -> (Option<usize>, Option<usize>) {
+    let after = |word| said.rsplit_once(word)?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    (after("line "), after("column "))
 }

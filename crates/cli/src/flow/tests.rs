@@ -44,6 +44,13 @@ fn a_key_that_stands_twice_is_refused() {
     assert_eq!(at(&error).0, 2);
 }
 
+/// A number and a text are two keys in YAML, and one in everything that the input becomes.
+#[test]
+fn two_keys_that_become_one_are_refused() {
+    let error = bad_yaml("name: n\nsteps:\n  - {id: a, agent: echo, input: {1: x, \"1\": y}}\n");
+    assert!(error.message.contains("`1` occurs twice"), "{error}");
+}
+
 #[test]
 fn an_alias_bomb_is_refused_soon() {
     let mut text = "name: n\nsteps:\n- id: a\n  agent: echo\n  input:\n    a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
@@ -61,6 +68,15 @@ fn an_integer_that_others_would_round_is_refused() {
         .map_err(|e| e.to_string())
         .and_then(|request| request.prepare(&"default".parse().unwrap(), None, 1).map(drop).map_err(|e| e.to_string()));
     assert!(prepared.unwrap_err().contains("9007199254740993"));
+    for digits in ["99999999999999999999999", "-1000000000000000000000001", "+1000000000000000000000"] {
+        let error = bad_yaml(&format!("name: n\nsteps:\n  - {{id: a, agent: echo, input: [{digits}]}}\n"));
+        assert!(error.message.contains(digits) && error.message.contains("would be rounded"), "{error}");
+        assert_eq!(at(&error), (3, 34));
+    }
+    for fine in ["1e23", "99999999999999999999999.0", "'99999999999999999999999'", "[1e22, '99999999999999999999999']"]
+    {
+        yaml::parse(&format!("name: n\nsteps:\n  - {{id: a, agent: echo, input: {fine}}}\n")).unwrap();
+    }
     let json = r#"{"name":"n","steps":[{"id":"a","agent":"echo","input":9007199254740993}]}"#;
     assert!(json::parse(json).unwrap_err().message.contains("would be rounded"));
 }
@@ -82,4 +98,35 @@ fn the_line_that_names_the_agent_is_found() {
         StepRequest { agent: "ehco".parse().unwrap(), ..Request::single("b".parse().unwrap(), None).steps.remove(0) };
     let place = agent_place(text, "f", &step).unwrap();
     assert_eq!((place.line, place.column), (4, 21));
+}
+
+#[test]
+fn a_long_file_makes_no_long_error() {
+    let long = "x".repeat(100_000);
+    let step = |field: &str| format!(r#"{{"name":"n","steps":[{{"id":"a",{field}}}]}}"#);
+    let texts = [
+        step(&format!(r#""agent":"echo","{long}":1"#)),
+        step(&format!(r#""agent":"echo","`{long}`, expected `y":1"#)),
+        step(&format!(r#""agent":"echo","priority":"{long}""#)),
+        step(&format!(r#""agent":"echo","timeout_ms":"{long}""#)),
+        step(&format!(r#""agent":"echo","input":{{"{long}":1,"{long}":2}}"#)),
+        step(&format!(r#""agent":"ehco","input":"{long}""#)),
+        format!("{long}: {long}\n{long}"),
+        format!("name: n\nsteps: [{{id: a, agent: !!int {long}}}]"),
+    ];
+    for (text, is_json) in texts.iter().flat_map(|text| [(text, true), (text, false)]) {
+        let error = parse(text, "f", is_json).unwrap_err();
+        assert!(error.to_text().len() < 2_000, "{}", &error.to_text()[..300]);
+        assert!(error.to_json().to_string().len() < 2_000);
+    }
+}
+
+/// The place of a number may be a path of keys, and a key may read like another place.
+#[test]
+fn a_key_that_looks_like_a_place_is_none() {
+    let text =
+        r#"{"name":"n","steps":[{"id":"a","agent":"echo","input":{"line 1 column 99999999999999":9007199254740993}}]}"#;
+    let error = json::parse(text).unwrap_err();
+    assert_eq!(error.place, None);
+    assert!(error.to_text().contains("9007199254740993"));
 }

@@ -1,9 +1,11 @@
 //! A flow in YAML.
 
-use super::{place, unknown_field};
-use crate::error::{Code, Error};
+use super::{bad_flow, beginning, place, unknown_field};
+use crate::error::Error;
 use relaymesh_core::task::request::Request;
+use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Error as YamlError, MergeKeyPolicy};
+use std::collections::BTreeSet;
 
 /// More nodes than the largest graph has: what an alias stands for counts each time.
 const NODES_MAX: usize = 200_000;
@@ -27,7 +29,47 @@ pub(super) fn parse(text: &str) -> Result<Request, Error> {
             max_total_replayed_events: NODES_MAX,
         },
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| bad(error.without_snippet(), text))
+    let request: Request =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| bad(error.without_snippet(), text))?;
+    check_rounded(&request, text)?;
+    Ok(request)
+}
+
+/// Finds integers of so many digits that the library made doubles of them. What is left of one looks like `1e23`, so the
+/// text is searched for digits that have become one of the doubles in the request.
+fn check_rounded(request: &Request, text: &str) -> Result<(), Error> {
+    let mut doubles = BTreeSet::new();
+    request.steps.iter().filter_map(|step| step.input.as_ref()).for_each(|input| large_doubles(input, &mut doubles));
+    if doubles.is_empty() {
+        return Ok(());
+    }
+    let is_number = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '\'' | '"');
+    for (number, line) in text.lines().enumerate() {
+        for literal in line.split(|c: char| !is_number(c)) {
+            let digits = literal.trim_start_matches(['+', '-']);
+            let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+            let became = digits.parse::<f64>().ok().filter(|_| is_whole);
+            if became.is_some_and(|double| doubles.contains(&double.to_bits())) {
+                let before = line.split(literal).next().unwrap_or_default();
+                let message = format!("the number {literal} would be rounded: write it in quotes, as a text");
+                return Err(bad_flow(&message).at(place(text, number + 1, before.chars().count() + 1)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The magnitudes (as bits) of the doubles that no smaller check refuses, see `relaymesh_core::canonical`.
+fn large_doubles(value: &Value, found: &mut BTreeSet<u64>) {
+    match value {
+        Value::Number(number) => {
+            let double = number.as_f64().map(f64::abs).filter(|double| number.is_f64() && *double >= 1e21);
+            found.extend(double.map(f64::to_bits));
+        }
+        Value::Array(items) => items.iter().for_each(|item| large_doubles(item, found)),
+        Value::Object(map) => map.values().for_each(|item| large_doubles(item, found)),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 fn bad(error: &YamlError, text: &str) -> Error {
@@ -36,11 +78,11 @@ fn bad(error: &YamlError, text: &str) -> Error {
     let said = if let YamlError::SerdeUnknownField { field, expected, .. } = error {
         unknown_field(field, expected)
     } else if let YamlError::DuplicateMappingKey { key: Some(key), .. } = error {
-        Error::new(Code::BadFlow, format!("the key `{key}` occurs twice in one mapping"))
+        bad_flow(&format!("the key `{}` occurs twice in one mapping", beginning(key)))
     } else if let YamlError::MergeKeyNotAllowed { .. } = error {
-        Error::new(Code::BadFlow, "merge keys (`<<`) are not allowed in a flow")
+        bad_flow("merge keys (`<<`) are not allowed in a flow")
     } else {
-        Error::new(Code::BadFlow, without_place(&error.to_string()))
+        bad_flow(without_place(&error.to_string()))
     };
     said.at(found)
 }

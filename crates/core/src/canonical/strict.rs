@@ -28,6 +28,13 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Error> {
     Ok(value)
 }
 
+/// For a field that holds any value: refuses a key that stands twice and nesting that is too deep, whatever the language
+/// of the text. Two keys of YAML can become one here: `1` and `"1"`.
+pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    let value = Strict { depth: 0, refusal: &mut None }.deserialize(deserializer)?;
+    Ok(Some(value).filter(|value| !value.is_null()))
+}
+
 /// Finds integers of so many digits that the parser made doubles of them: in the value they look like `1e30`.
 fn check_literals(bytes: &[u8]) -> Result<(), Error> {
     let mut at = 0;
@@ -89,8 +96,12 @@ impl Strict<'_> {
     }
 
     fn refuse<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
+        let error = match &refusal {
+            Refusal::DuplicateKey(key) => E::custom(format_args!("the key `{}` occurs twice in one object", cut(key))),
+            Refusal::Depth => E::custom(format_args!("arrays and objects are nested more than {MAX_DEPTH} deep")),
+        };
         *self.refusal = Some(refusal);
-        E::custom("refused")
+        error
     }
 
     fn open<E: serde::de::Error>(&mut self) -> Result<(), E> {
@@ -114,6 +125,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
         Ok(Value::Null)
     }
 

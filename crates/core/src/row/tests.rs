@@ -131,6 +131,17 @@ fn bytes_that_match_their_sum_and_cannot_be_read_are_refused_by_name() {
 }
 
 #[test]
+fn bytes_after_a_row_are_not_passed_over() {
+    let task = rows(1).task;
+    let mut bytes = Vec::new();
+    encode_task(&task, &mut bytes);
+    bytes.push(0);
+    let key = RowKey::Task(task.id);
+    let error = decode::<Task>(key, &bytes, sum_of(key, &bytes)).unwrap_err();
+    assert_eq!(error, Error::Damaged { detail: "1 bytes too many".to_owned() });
+}
+
+#[test]
 fn the_state_hash_does_not_depend_on_the_order_of_rows() {
     let mut bytes = Vec::new();
     let mut sums = Vec::new();

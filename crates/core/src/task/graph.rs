@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 /// The most steps that a task may have.
 pub const STEPS_MAX: usize = 1024;
 
+/// The most steps of a circle that an error names.
+const CIRCLE_TOLD_MAX: usize = 16;
+
 /// Why a graph is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -35,7 +38,7 @@ pub enum Error {
         unknown: u16,
     },
     /// Steps wait for each other.
-    #[error("the steps wait for each other in a circle: {}", circle.iter().map(Name::as_str).collect::<Vec<_>>().join(" → "))]
+    #[error("the steps wait for each other in a circle: {}", told(circle))]
     Cycle {
         /// The steps of the circle, the first one again at the end.
         circle: Vec<Name>,
@@ -54,6 +57,18 @@ pub enum Error {
         /// The step.
         name: Name,
     },
+}
+
+/// The circle in few words: a long one is told by its beginning and its end.
+fn told(circle: &[Name]) -> String {
+    let joined = |names: &[Name]| names.iter().map(Name::as_str).collect::<Vec<_>>().join(" → ");
+    match circle.len().checked_sub(CIRCLE_TOLD_MAX) {
+        None | Some(0) => joined(circle),
+        Some(more) => {
+            let (first, last) = (&circle[..CIRCLE_TOLD_MAX - 1], &circle[circle.len() - 1..]);
+            format!("{} → … {more} more … → {}", joined(first), joined(last))
+        }
+    }
 }
 
 /// Checks all rules; the first broken one is the answer.

@@ -39,7 +39,7 @@ pub struct StepRequest {
     /// Who is to do it.
     pub agent: Name,
     /// What it is given; without one it gets `{step: result}` of the steps that it depends on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "canonical::optional", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Which lane it waits in.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -99,6 +99,18 @@ fn a_step_that_waits_for_itself_is_refused() {
 }
 
 #[test]
+fn a_long_circle_is_told_in_few_words() {
+    let last = u16::try_from(STEPS_MAX).unwrap() - 1;
+    let before = |index: u16| if index == 0 { last } else { index - 1 };
+    let long = |index: u16| format!("{index:064}");
+    let steps: Vec<StepSpec> = (0..=last).map(|index| step(&long(index)).after(&[before(index)])).collect();
+    let error = check(&steps).unwrap_err();
+    assert!(matches!(&error, Error::Cycle { circle } if circle.len() == STEPS_MAX + 1), "the whole circle is kept");
+    let said = error.to_string();
+    assert!(said.len() < 1_500 && said.contains("… 1009 more …"), "{said}");
+}
+
+#[test]
 fn dependencies_that_do_not_exist_are_refused() {
     for steps in
         [vec![step("a").after(&[1])], vec![step("b"), step("a").after(&[7])], vec![step("b"), step("a").undoes(2)]]

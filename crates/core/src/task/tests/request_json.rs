@@ -64,3 +64,10 @@ fn the_short_form_is_one_step_named_after_its_agent() {
     assert_eq!(single, written);
     assert!(single.prepare(&name("default"), None, 1).is_ok());
 }
+
+#[test]
+fn a_key_that_stands_twice_in_an_input_is_refused() {
+    let text = r#"{"name":"n","steps":[{"id":"a","agent":"echo","input":{"x":[{"y":1,"y":2}]}}]}"#;
+    let error = serde_json::from_str::<Request>(text).unwrap_err().to_string();
+    assert!(error.starts_with("the key `y` occurs twice in one object"), "{error}");
+}

@@ -1,0 +1,32 @@
+//! The parsers of text from outside, without files around them, for the fuzz targets.
+
+use crate::{error::Error, flow};
+use relaymesh_core::task::request::Request;
+
+/// The language of a flow file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// `*.json`, or stdin that starts with a brace.
+    Json,
+    /// Everything else.
+    Yaml,
+}
+
+/// What is printed when a flow is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// For people.
+    pub text: String,
+    /// With `--json`.
+    pub json: String,
+}
+
+/// Reads the text of a flow file, as `relaymesh run` does.
+pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
+    let is_json = language == Language::Json;
+    flow::parse(text, "flow", is_json).map_err(|error| said(&error))
+}
+
+fn said(error: &Error) -> Said {
+    Said { text: error.to_text(), json: error.to_json().to_string() }
+}
