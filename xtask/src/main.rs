@@ -3,6 +3,7 @@
 mod bench;
 mod fix;
 mod run;
+mod sim;
 mod test;
 mod tidy;
 mod torture;
@@ -19,6 +20,7 @@ Examples:
   cargo xtask fix                  mend what verify says about format and lints
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
   cargo xtask test                 all tests, against the release binary
+  cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
   cargo xtask bench kernel         how many tasks a second this machine does";
 
@@ -60,6 +62,22 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Run the driver in simulated worlds: one seed decides everything that happens in one of them
+    #[command(after_help = "Examples: cargo xtask sim --seeds 10000\n          cargo xtask sim --seed 42 | less")]
+    Sim {
+        /// Run this seed alone and print everything that happens
+        #[arg(long, conflicts_with_all = ["seeds", "from"])]
+        seed: Option<u64>,
+        /// How many seeds
+        #[arg(long, default_value_t = 200)]
+        seeds: u64,
+        /// The first of them
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
     /// Build the release binary and run its benchmark, passing the arguments on
     #[command(after_help = "Example: cargo xtask bench kernel --quick")]
     Bench {
@@ -77,6 +95,10 @@ fn main() -> ExitCode {
         Command::Tidy { report } => tidy::run(&workspace, report),
         Command::Test => test::run(&workspace, test::Writes::Allowed),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
+        Command::Sim { seed, seeds, from, json } => {
+            let worlds = seed.map_or(sim::Worlds::Many { seeds, from }, sim::Worlds::One);
+            sim::run(&workspace, &worlds, json)
+        }
         Command::Bench { arguments } => bench::run(&workspace, arguments),
     });
     match outcome {
