@@ -21,7 +21,17 @@ impl World {
             | Event::Written { node, .. }
             | Event::Outcome { node, .. } => *node,
             Event::Arrive { call } => self.calls.get(call)?.node,
-            _ => return Some(event),
+            Event::Kill { .. }
+            | Event::Start { .. }
+            | Event::Deliver { .. }
+            | Event::Timeout { .. }
+            | Event::Think { .. }
+            | Event::Look { .. }
+            | Event::Beat { .. }
+            | Event::Speak { .. }
+            | Event::Break
+            | Event::Enter { .. }
+            | Event::Settled { .. } => return Some(event),
         };
         self.mend_reads(index);
         let node = &mut self.nodes[index];
