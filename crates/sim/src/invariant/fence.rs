@@ -53,7 +53,7 @@ impl Invariant for Fence {
     }
 
     fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
-        let task = crate::task_of(&seen.op);
+        let task = crate::task_of(seen.op);
         match &seen.op.body {
             Body::ClaimWork { step, token, lease_ms, worker, .. } => {
                 let step = StepId { task, index: *step };

@@ -25,7 +25,7 @@ impl Invariant for Once {
     }
 
     fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
-        let task = crate::task_of(&seen.op);
+        let task = crate::task_of(seen.op);
         match &seen.op.body {
             Body::ScheduleJob { schedule } => {
                 let other = self.keys.insert(schedule.key.clone(), task);
