@@ -45,7 +45,9 @@ fn main() -> ExitCode {
 
 /// Runs one seed and prints its trace; true when it failed.
 fn one(seed: u64, json: bool) -> bool {
+    let began = Instant::now();
     let report = run(seed);
+    let real = began.elapsed().as_secs_f64();
     for record in report.trace.records() {
         if json {
             println!("{}", serde_json::to_string(record).expect("plain data"));
@@ -54,15 +56,15 @@ fn one(seed: u64, json: bool) -> bool {
         }
     }
     eprintln!("trace hash {:016x}", report.trace.hash());
-    eprint!("{}", first_lines(&report));
+    eprint!("{}", first_lines(&report, real));
     !report.passed()
 }
 
-fn first_lines(report: &Report) -> String {
+fn first_lines(report: &Report, real: f64) -> String {
     let mut totals = Totals::default();
     totals.add(report);
     let failures: String = totals.failed.iter().map(|(_, why)| format!("{why}\n")).collect();
-    format!("{}{failures}", totals.summary(f64::NAN, f64::NAN))
+    format!("{}{failures}", totals.summary(real, real))
 }
 
 /// Runs many seeds; true when one failed.

@@ -79,9 +79,9 @@ impl Attempts {
         self.deadlines.insert((at_ms, step, attempt.epoch, Deadline::Lease));
     }
 
-    /// Every step that the worker holds.
+    /// Every step on which the worker's lease runs: one whose claim is not durable yet has not begun.
     pub(super) fn held_by(&self, who: WorkerId) -> Vec<StepId> {
-        self.steps(|held| matches!(held, Worker::Outside { worker, .. } if *worker == who))
+        self.steps(|held| matches!(held, Worker::Outside { worker, deadline_ms: Some(_), .. } if *worker == who))
     }
 
     /// Every step that this node's own agents hold.

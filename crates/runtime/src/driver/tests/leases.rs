@@ -116,3 +116,17 @@ fn a_result_that_is_too_long_is_refused_and_the_step_stays_held() {
     assert_eq!(rig.step_status(task, 0), Status::Running);
     finish(&mut rig, hold).unwrap();
 }
+
+#[test]
+fn d6_a_lease_does_not_run_before_its_claim_is_durable_whatever_the_worker_says_meanwhile() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let claim = Command::Claim { step: StepId { task, index: 0 }, worker: worker(1), lease_ms: 1_000 };
+    let claimed = rig.send(claim);
+    rig.send(Command::Heartbeat { worker: worker(1) });
+    rig.pass(5_000); // the disk was busy for so long
+    assert!(matches!(claimed.try_recv(), Ok(Ok(Answer::Claimed(_)))));
+    assert_eq!(rig.step_status(task, 0), Status::Running, "it was told of the lease only now");
+    rig.pass(1_001);
+    assert_eq!(rig.step_status(task, 0), Status::Retrying);
+}
