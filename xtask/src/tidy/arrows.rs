@@ -1,6 +1,6 @@
 //! Who may depend on whom. The table is the architecture; the manifests have to agree with it.
 //!
-//! `cli → runtime → store → core`, and a concrete store is known to the binary alone.
+//! `cli → runtime → store → core`, and a concrete store is known to the binary and to the fuzz targets alone.
 
 use serde_json::Value;
 
@@ -20,13 +20,16 @@ const STORE: &str = "relaymesh-store";
 const SQLITE: &str = "relaymesh-store-sqlite";
 const RUNTIME: &str = "relaymesh-runtime";
 const CLI: &str = "relaymesh";
+const FUZZ: &str = "relaymesh-fuzz";
 
-const TABLE: [Arrows; 6] = [
+const TABLE: [Arrows; 7] = [
     Arrows { package: CORE, normal: &[], dev: &[] },
     Arrows { package: STORE, normal: &[CORE], dev: &[] },
     Arrows { package: SQLITE, normal: &[STORE, CORE], dev: &[] },
     Arrows { package: RUNTIME, normal: &[STORE, CORE], dev: &[SQLITE] },
     Arrows { package: CLI, normal: &[RUNTIME, SQLITE, STORE, CORE], dev: &[] },
+    // A tool for developers: it calls every decoder, wherever it is.
+    Arrows { package: FUZZ, normal: &[CLI, SQLITE, STORE, CORE], dev: &[] },
     Arrows { package: "xtask", normal: &[], dev: &[] },
 ];
 
