@@ -2,6 +2,7 @@
 
 mod bench;
 mod fix;
+mod fuzz;
 mod run;
 mod test;
 mod tidy;
@@ -20,6 +21,7 @@ Examples:
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
   cargo xtask test                 all tests, against the release binary
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
+  cargo xtask fuzz op              bend the bytes of ops for a minute, led by coverage
   cargo xtask bench kernel         how many tasks a second this machine does";
 
 #[derive(Parser)]
@@ -60,6 +62,15 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Run the fuzz targets under libFuzzer; needs cargo-fuzz
+    #[command(after_help = "Example: cargo xtask fuzz op --seconds 600")]
+    Fuzz {
+        /// The target; all of them, one after the other, when none is named
+        target: Option<String>,
+        /// How long each target runs
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
     /// Build the release binary and run its benchmark, passing the arguments on
     #[command(after_help = "Example: cargo xtask bench kernel --quick")]
     Bench {
@@ -77,6 +88,7 @@ fn main() -> ExitCode {
         Command::Tidy { report } => tidy::run(&workspace, report),
         Command::Test => test::run(&workspace, test::Writes::Allowed),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
+        Command::Fuzz { target, seconds } => fuzz::run(&workspace, target.as_deref(), seconds),
         Command::Bench { arguments } => bench::run(&workspace, arguments),
     });
     match outcome {
