@@ -1,7 +1,10 @@
 //! The content index: references on the log, keys of the tables, and the bytes that they name.
 
-use crate::{say, survives_json, survives_postcard};
-use relaymesh_core::content::{ContentRef, INLINE_BYTES_MAX, Media};
+use crate::{samples, say, survives_json, survives_postcard};
+use relaymesh_core::{
+    content::{ContentRef, INLINE_BYTES_MAX, Media},
+    task::artifact::inference::{Inference, SourceJob},
+};
 use relaymesh_store::{Blob, Content, ContentKey, StepKey};
 
 /// The data is a key, a reference in either form, and content; references are checked against all of it.
@@ -20,6 +23,13 @@ pub fn target(data: &[u8]) {
     }
     match postcard::take_from_bytes::<ContentRef>(data) {
         Ok((named, rest)) => reference(&named, rest),
+        Err(error) => say(&error),
+    }
+    match Inference::parse(data) {
+        Ok(inference) => {
+            let (bytes, named) = inference.to_content().expect("a snapshot can be recorded");
+            assert_eq!((&bytes[..], named), (data, ContentRef::of(Media::Json, data)), "one spelling");
+        }
         Err(error) => say(&error),
     }
     // What serde_json says about another text quotes it; nobody is shown that.
@@ -55,6 +65,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let named = ContentRef::of(Media::Json, bytes);
     let binary = postcard::to_stdvec(&named).expect("a reference encodes");
     let json = serde_json::to_vec(&ContentRef::of(Media::Text, bytes)).expect("a reference has a JSON form");
+    let source = SourceJob { task: samples::task_id(), step: 1, epoch: 2 };
+    let parameters = [("seed".to_owned(), 7.into()), ("temperature".to_owned(), 0.2.into())].into_iter().collect();
+    let (inference, _) = Inference::new("2+2?".into(), "acme/large-2", parameters, "4".into(), source)
+        .to_content()
+        .expect("a sample can be recorded");
     let key = ContentKey::new(77, 4095).raw().to_be_bytes();
-    vec![[&binary[..], bytes].concat(), [&binary[..], b"{}"].concat(), json, key.to_vec()]
+    vec![[&binary[..], bytes].concat(), [&binary[..], b"{}"].concat(), json, inference, key.to_vec()]
 }

@@ -4,7 +4,7 @@ use crate::{samples, say, survives_json, survives_postcard};
 use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RequestId, StepId, TaskId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
     name::{NAME_BYTES_MAX, Name},
     task::spec::IdempotencyKey,
@@ -66,7 +66,7 @@ macro_rules! ids {
     };
 }
 
-ids! { TaskId OpId NodeId RequestId WorkerId LeaseToken }
+ids! { TaskId OpId NodeId RequestId WorkerId LeaseToken ThreadId MessageId RepositoryId }
 
 fn as_text(text: &str) {
     id_texts(text);

@@ -13,6 +13,7 @@
 pub mod canonical;
 pub mod content;
 pub mod ids;
+pub mod locks;
 pub mod mutate;
 pub mod op;
 pub mod request;
@@ -45,7 +46,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content }
+targets! { op row ids canonical request workflow sidecar content locks }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

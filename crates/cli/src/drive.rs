@@ -201,13 +201,8 @@ impl Drive<'_> {
 }
 
 fn accepted(answer: Answer) -> Result<(TaskId, Begin), Error> {
-    match answer {
-        Answer::Accepted { task, merged: true, .. } => Ok((task, Begin::Merged)),
-        Answer::Accepted { task, merged: false, .. } => Ok((task, Begin::Accepted)),
-        Answer::Ended { .. } | Answer::Claimed(_) | Answer::Done { .. } => {
-            Err(Error::new(Code::Internal, format!("a submit was answered with {answer:?}")))
-        }
-    }
+    let Answer::Accepted { task, merged, .. } = answer else { return Err(crate::session::unexpected(&answer)) };
+    Ok((task, if merged { Begin::Merged } else { Begin::Accepted }))
 }
 
 /// Steps wait for approval, none of them is past its deadline, and nothing else moves.

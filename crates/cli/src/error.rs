@@ -3,7 +3,10 @@
 //! The kind says what the caller should do and is the exit code; the code says what was found and has its section in
 //! `docs/reference/errors.md`. Both are contract: scripts match on them.
 
-use relaymesh_core::task::{Refusal, request};
+use relaymesh_core::{
+    lock,
+    task::{Refusal, request},
+};
 use relaymesh_runtime::driver;
 use relaymesh_store as store;
 use serde_json::{Value, json};
@@ -85,6 +88,7 @@ codes! {
     NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
     NoStep         "no_step"         NotFound      [];
     Refused        "refused"         Refused       [];
+    Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
     KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
     NotConfirmed   "not_confirmed"   Refused       [];
     RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
@@ -199,7 +203,11 @@ impl From<driver::Error> for Error {
             driver::Error::Refused(Refusal::NoTask) => Code::NoTask,
             driver::Error::Refused(Refusal::NoStep { .. }) => Code::NoStep,
             driver::Error::Refused(Refusal::Graph(_)) => Code::BadFlow,
-            driver::Error::Refused(_) | driver::Error::ResultTooLong { .. } => Code::Refused,
+            driver::Error::Lock(lock::Refusal::Conflict { .. }) => Code::Locked,
+            driver::Error::Refused(_)
+            | driver::Error::Lock(_)
+            | driver::Error::Message(_)
+            | driver::Error::ResultTooLong { .. } => Code::Refused,
             driver::Error::KeyReused { .. } => Code::KeyReused,
             driver::Error::DiskFull(_) => Code::DiskFull,
             driver::Error::Busy { .. } => Code::Busy,
@@ -213,6 +221,8 @@ impl From<driver::Error> for Error {
                 Self::new(code, format!("the task has ended already: {found}"))
             }
             driver::Error::Refused(_)
+            | driver::Error::Lock(_)
+            | driver::Error::Message(_)
             | driver::Error::KeyReused { .. }
             | driver::Error::ResultTooLong { .. }
             | driver::Error::Busy { .. }

@@ -78,6 +78,11 @@ pub(crate) fn once(context: &Context, store: SqliteStore, command: Command) -> R
     session.finish(answer)
 }
 
+/// An answer to another question.
+pub(crate) fn unexpected(answer: &Answer) -> Error {
+    Error::new(Code::Internal, format!("the driver answered another question: {answer:?}"))
+}
+
 /// An alert in words.
 pub(crate) fn warning(alert: &Alert) -> String {
     match alert {

@@ -60,7 +60,12 @@ fn a_long_input_is_kept_in_a_file_and_checked_when_read() {
         std::fs::read_dir(mesh.root().join("blobs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(blobs.len(), 1, "input and result are the same bytes");
     assert_eq!(mesh.run(&["log", "verify"]).code, 0);
+    let stats = mesh.run(&["log", "stats", "--json"]).json();
+    assert_eq!((&stats["ops"]["count"], &stats["blobs"]["count"]), (&3.into(), &2.into()));
+    assert_eq!(mesh.run(&["log", "scrub", "--json"]).json()["sound"], 1);
     std::fs::write(&blobs[0], "bent").unwrap();
+    let scrubbed = mesh.run(&["log", "scrub"]);
+    assert!(scrubbed.code == 6 && scrubbed.stderr.contains("1 are damaged"), "{}", scrubbed.stderr);
     let bent = mesh.run(&["log", "verify"]);
     assert_ne!(bent.code, 0);
     assert!(bent.stderr.contains("damaged"), "{}", bent.stderr);

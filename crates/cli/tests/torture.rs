@@ -16,12 +16,12 @@ mod faults;
 #[path = "harness/torture/full.rs"]
 mod full;
 
-use harness::{flow::Flow, strace};
+use harness::{flow::Flow, striker::Striker};
 
 #[test]
 #[ignore = "slow: cargo xtask torture"]
 fn a_failed_sync_is_never_called_durable() {
-    if strace::is_there("the torture of syncs") {
+    if Striker::Strace.is_there("the torture of syncs") {
         faults::fail_every_sync(&[Flow::Submit, Flow::Complete]);
     }
 }
@@ -29,7 +29,7 @@ fn a_failed_sync_is_never_called_durable() {
 #[test]
 #[ignore = "slow: cargo xtask torture"]
 fn a_write_without_room_loses_nothing() {
-    if strace::is_there("the torture of writes") {
+    if Striker::Strace.is_there("the torture of writes") {
         faults::fail_every_write(&[Flow::Submit, Flow::Complete]);
     }
 }
@@ -49,7 +49,7 @@ fn a_flipped_bit_in_a_closed_store_is_no_lie() {
 #[test]
 #[ignore = "slow: cargo xtask torture"]
 fn a_flipped_bit_in_a_killed_store_is_no_lie() {
-    if strace::is_there("the torture of a killed store") {
+    if Striker::Strace.is_there("the torture of a killed store") {
         damage::flip(damage::State::Killed);
     }
 }
@@ -63,7 +63,7 @@ fn a_cut_file_of_a_closed_store_is_no_lie() {
 #[test]
 #[ignore = "slow: cargo xtask torture"]
 fn a_cut_file_of_a_killed_store_is_no_lie() {
-    if strace::is_there("the torture of a killed store") {
+    if Striker::Strace.is_there("the torture of a killed store") {
         damage::cut(damage::State::Killed);
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Making an id needs a time and randomness, and the kernel has neither: both come in as arguments.
 
+use crate::{hash::Hash, name::Name};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, str::FromStr};
 use ulid::Ulid;
@@ -131,6 +132,25 @@ ids! {
     WorkerId, "worker", "wrk_";
     /// What the holder of a lease shows to prove that it is the holder.
     LeaseToken, "lease", "lse_";
+    /// A conversation: the messages that are folded together.
+    ThreadId, "thread", "thr_";
+    /// One message in a thread.
+    MessageId, "message", "msg_";
+    /// A repository, or whatever else the keys of locks are counted in. Derived, see [`RepositoryId::of`].
+    RepositoryId, "repository", "rep_";
+}
+
+impl RepositoryId {
+    /// The id of the repository that a namespace calls by this name: the first half of SHA-256 over both.
+    ///
+    /// It is derived, so that nodes that never met lock in the same place. A namespace has no NUL in it, so no two
+    /// pairs are written alike.
+    pub fn of(namespace: &Name, repository: &str) -> Self {
+        let hash = Hash::sha256(&[namespace.as_str().as_bytes(), &[0], repository.as_bytes()].concat());
+        let mut half = [0; 16];
+        half.copy_from_slice(&hash.0[..16]);
+        Self::from_bytes(half)
+    }
 }
 
 /// One step of a task: the task and the step's place in its graph. Text form `stp_<task ULID>_<number>`.
@@ -214,6 +234,15 @@ mod tests {
         }
         let long = format!("tsk_{}", "x".repeat(10_000));
         assert!(long.parse::<TaskId>().unwrap_err().to_string().len() < 250);
+    }
+
+    #[test]
+    fn a_repository_is_named_by_its_namespace_and_its_name() {
+        let of = |namespace: &str, repository: &str| RepositoryId::of(&namespace.parse().unwrap(), repository);
+        assert_eq!(of("default", "app").to_string(), "rep_4NDAE241GFJJ6747SDX6BN8RNR");
+        for other in [of("default", "ap"), of("default", ""), of("other", "app"), of("defaulta", "pp")] {
+            assert_ne!(of("default", "app"), other);
+        }
     }
 
     #[test]

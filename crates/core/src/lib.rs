@@ -8,12 +8,17 @@
 
 pub mod backoff;
 pub mod canonical;
+pub mod checkpoint;
 pub mod content;
 pub mod fold;
 pub mod hash;
+mod hex128;
 pub mod hlc;
 pub mod id;
+pub mod kernel;
 pub mod lanes;
+pub mod lock;
+pub mod message;
 pub mod name;
 pub mod op;
 pub mod row;

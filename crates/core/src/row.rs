@@ -6,13 +6,17 @@
 //! tells a store that lost, kept or bent a row from one that did not.
 
 use crate::{
-    id::TaskId,
+    id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
+    kernel::Rows,
+    lock::{Lock, Repository, RepositoryRows},
+    message::{Message, Thread, ThreadRows},
     op::append,
     task::{Step, Task, TaskRows},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-const VERSION: u8 = 1;
+/// 2: steps list their artifacts. Rows are folded from the log, so nothing of version 1 has to be read.
+const VERSION: u8 = 2;
 
 /// Which row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,14 @@ pub enum RowKey {
     Task(TaskId),
     /// The row of a task's step at this place.
     Step(TaskId, u16),
+    /// The row of a thread.
+    Thread(ThreadId),
+    /// The row of a thread's message.
+    Message(ThreadId, MessageId),
+    /// The row of a repository, with its fence counter.
+    Repository(RepositoryId),
+    /// The row of a repository's lock with this token.
+    Lock(RepositoryId, LeaseToken),
 }
 
 /// The sum of one row.
@@ -28,8 +40,8 @@ pub enum RowKey {
 pub struct RowSum(pub u128);
 
 /// The sum of all rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StateHash(pub u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StateHash(#[serde(with = "crate::hex128")] pub u128);
 
 /// Why a row's bytes cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,11 +73,45 @@ impl StateHash {
     pub fn of(rows: &TaskRows) -> Self {
         let mut hash = Self::default();
         let mut bytes = Vec::new();
-        hash.change(RowSum::default(), encode_task(&rows.task, &mut bytes));
+        hash.add(encode_task(&rows.task, &mut bytes));
         for (index, step) in rows.indexed() {
-            hash.change(RowSum::default(), encode_step(rows.task.id, index, step, &mut bytes));
+            hash.add(encode_step(rows.task.id, index, step, &mut bytes));
         }
         hash
+    }
+
+    /// The hash of the rows of one scope alone, whichever machine they belong to.
+    pub fn of_rows(rows: &Rows) -> Self {
+        match rows {
+            Rows::Task(rows) => Self::of(rows),
+            Rows::Thread(rows) => Self::of_thread(rows),
+            Rows::Repository(rows) => Self::of_repository(rows),
+            Rows::Purged(_) => Self::default(),
+        }
+    }
+
+    fn of_thread(rows: &ThreadRows) -> Self {
+        let mut hash = Self::default();
+        let mut bytes = Vec::new();
+        hash.add(encode_thread(&rows.thread, &mut bytes));
+        for message in rows.messages.values() {
+            hash.add(encode_message(rows.thread.id, message, &mut bytes));
+        }
+        hash
+    }
+
+    fn of_repository(rows: &RepositoryRows) -> Self {
+        let mut hash = Self::default();
+        let mut bytes = Vec::new();
+        hash.add(encode_repository(&rows.repository, &mut bytes));
+        for lock in rows.locks.values() {
+            hash.add(encode_lock(rows.repository.id, lock, &mut bytes));
+        }
+        hash
+    }
+
+    fn add(&mut self, sum: RowSum) {
+        self.change(RowSum::default(), sum);
     }
 }
 
@@ -77,6 +123,26 @@ pub fn encode_task(task: &Task, out: &mut Vec<u8>) -> RowSum {
 /// Writes the step's row over `out` and gives its sum.
 pub fn encode_step(task: TaskId, index: u16, step: &Step, out: &mut Vec<u8>) -> RowSum {
     encode(RowKey::Step(task, index), step, out)
+}
+
+/// Writes the thread's row over `out` and gives its sum.
+pub fn encode_thread(thread: &Thread, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Thread(thread.id), thread, out)
+}
+
+/// Writes the message's row over `out` and gives its sum.
+pub fn encode_message(thread: ThreadId, message: &Message, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Message(thread, message.draft.id), message, out)
+}
+
+/// Writes the repository's row over `out` and gives its sum.
+pub fn encode_repository(repository: &Repository, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Repository(repository.id), repository, out)
+}
+
+/// Writes the lock's row over `out` and gives its sum.
+pub fn encode_lock(repository: RepositoryId, lock: &Lock, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Lock(repository, lock.token), lock, out)
 }
 
 /// The row with these bytes, if they have this sum.
@@ -108,6 +174,10 @@ pub fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
     match key {
         RowKey::Task(task) => hasher.update(b"t").update(&task.to_bytes()),
         RowKey::Step(task, index) => hasher.update(b"s").update(&task.to_bytes()).update(&index.to_be_bytes()),
+        RowKey::Thread(id) => hasher.update(b"c").update(&id.to_bytes()),
+        RowKey::Message(id, message) => hasher.update(b"m").update(&id.to_bytes()).update(&message.to_bytes()),
+        RowKey::Repository(id) => hasher.update(b"r").update(&id.to_bytes()),
+        RowKey::Lock(id, token) => hasher.update(b"l").update(&id.to_bytes()).update(&token.to_bytes()),
     };
     hasher.update(bytes);
     let mut sum = [0; 16];

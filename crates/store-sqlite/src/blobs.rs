@@ -24,7 +24,8 @@ use std::{
     },
 };
 
-const NEW_PREFIX: &str = ".new-";
+/// What the name of a blob that is being written begins with.
+pub(crate) const NEW_PREFIX: &str = ".new-";
 
 /// Where the blobs of one root lie. Clones share the pins.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 //! In order: the sidecar against the head (amnesia), the head against the newest op, the tail of the chain. A log that is
 //! short enough is checked whole, with every row and the hash over all of them; a longer one by `relaymesh log verify`.
 
-use crate::{Root, failure, rows, sidecar::Mark};
+use crate::{Root, failure, rows, scopes, sidecar::Mark};
 use relaymesh_core::{
     hash::Hash,
     op::{Break, Chain, DecodeError, Op},
@@ -11,6 +11,8 @@ use relaymesh_core::{
 };
 use relaymesh_store::{Error, Head, saved::idempotency_row};
 use rusqlite::{Connection, OptionalExtension};
+
+const SCOPES_PAGE: usize = 256;
 
 /// There is no sidecar that can be read.
 pub(crate) fn no_sidecar(root: &Root) -> Error {
@@ -215,6 +217,15 @@ fn all_rows(connection: &Connection, head: &Head) -> Result<(), Error> {
             let what = if idempotency.is_some() { "does not fit" } else { "is missing" };
             return Err(failure::damaged(format!("the idempotency row of {} {what}", task.id)));
         }
+    }
+    let mut last = None;
+    while let [.., newest] = scopes::scopes(connection, last, SCOPES_PAGE)?[..] {
+        for scope in scopes::scopes(connection, last, SCOPES_PAGE)? {
+            let found = scopes::scope(connection, scope)?;
+            let found = found.ok_or_else(|| failure::damaged(format!("the rows of {scope} are gone")))?;
+            state.0 = state.0.wrapping_add(StateHash::of_rows(&found).0);
+        }
+        last = Some(newest);
     }
     let counted = rows::counts(connection)?;
     if counted != (tasks, steps) {

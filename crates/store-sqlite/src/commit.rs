@@ -4,7 +4,7 @@
 //! the other, so that each tree is walked along its right edge. New rows are INSERTed and old ones UPDATEd by key, never
 //! "or replaced": a row that is there when it should not be, or the other way round, is a conflict and undoes it all.
 
-use crate::{columns, head};
+use crate::{columns, head, scopes};
 use relaymesh_core::row::RowSum;
 use relaymesh_store::{Batch, Content, Error, Head, IdempotencyRow, StepPut, TaskPut};
 use rusqlite::{CachedStatement, Connection};
@@ -45,6 +45,7 @@ pub(crate) fn write(connection: &Connection, batch: &Batch) -> Result<(), Failur
     tasks(connection, &batch.tasks)?;
     steps(connection, &batch.steps)?;
     idempotency(connection, &batch.idempotency)?;
+    scopes::write(connection, &batch.scopes)?;
     content(connection, batch)?;
     journals(connection, batch)?;
     if !head::update(connection, &batch.head)? {

@@ -6,6 +6,7 @@
 //!     head                the sidecar: position and hash of the newest acknowledged op, in two alternating slots
 //!     relaymesh.db        ops, rows, content, journals        + -wal, -shm
 //!     blobs/<hash>        content that is too long for the database
+//!     quarantine/         what a scrub found and did not understand
 //!
 //!   commit   statvfs (now and then) → BEGIN IMMEDIATE → rows → COMMIT (synced) → write `head` → Ok
 //!   beside   a thread syncs `head` within 50 ms; another one checkpoints the WAL
@@ -39,8 +40,11 @@ pub mod reference;
 mod root;
 mod rows;
 mod schema;
+mod scopes;
+mod scrub;
 mod sidecar;
 mod space;
+mod stats;
 mod store;
 
 #[cfg(test)]
@@ -52,6 +56,8 @@ pub use reader::SqliteReader;
 pub use recover::Recovery;
 pub use root::Root;
 pub use schema::SCHEMA_VERSION;
+pub use scrub::Scrubbed;
 #[doc(hidden)]
 pub use sidecar::slot;
+pub use stats::Stats;
 pub use store::SqliteStore;

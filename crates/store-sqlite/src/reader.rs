@@ -3,11 +3,14 @@
 //! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
 //! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
 
-use crate::{Root, blobs, check, columns, connect, failure, head, rows, sidecar::Sidecar};
+use crate::{Root, blobs, check, columns, connect, failure, head, rows, scopes, sidecar::Sidecar};
 use relaymesh_core::{
     hash::Hash,
-    id::{NodeId, RequestId, StepId, TaskId, WorkerId},
+    id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
+    kernel::Rows,
+    lanes::Priority,
     name::Name,
+    op::Scope,
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
@@ -34,7 +37,7 @@ pub(crate) const NEWEST_REQUEST: &str = "SELECT max(key) FROM idempotency_rows W
 #[derive(Debug)]
 pub struct SqliteReader {
     connection: Connection,
-    root: Root,
+    pub(crate) root: Root,
 }
 
 impl SqliteReader {
@@ -55,7 +58,7 @@ impl SqliteReader {
     }
 
     /// Runs `ask` in one transaction.
-    fn at_one_moment<T>(&mut self, ask: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn at_one_moment<T>(&mut self, ask: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         let failed = |error| failure::sqlite("cannot begin to read", &error);
         let transaction = self.connection.transaction().map_err(failed)?;
         let answer = ask(&transaction)?;
@@ -75,6 +78,29 @@ impl Reader for SqliteReader {
 
     fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error> {
         self.at_one_moment(|connection| rows::task_at(connection, key))
+    }
+
+    fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
+        scopes::scope(&self.connection, scope)
+    }
+
+    fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
+        scopes::scopes(&self.connection, after, limit)
+    }
+
+    fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error> {
+        scopes::due(&self.connection, now_ms, limit)
+    }
+
+    fn inbox(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        limit: usize,
+    ) -> Result<Vec<(ThreadId, MessageId)>, Error> {
+        scopes::inbox(&self.connection, (namespace, agent, priority), now_ms, limit)
     }
 
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {
@@ -139,7 +165,9 @@ impl Reader for SqliteReader {
                 let found: Option<i64> = found?;
                 first = first.into_iter().chain(found).min();
             }
-            Ok(first)
+            let mut statement = connection.prepare_cached(scopes::NEXT_DUE)?;
+            let found: Option<i64> = statement.query_row([columns::time(now_ms)], |row| row.get(0))?;
+            Ok(first.into_iter().chain(found).min())
         };
         let first: Option<i64> = self.at_one_moment(|connection| {
             first(connection).map_err(|error| failure::sqlite("cannot read the queues", &error))

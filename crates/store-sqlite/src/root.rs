@@ -17,6 +17,8 @@ impl Root {
     pub const HEAD: &str = "head";
     /// Name of the folder with content that is too long for the database.
     pub const BLOBS: &str = "blobs";
+    /// Name of the folder for files that are not understood.
+    pub const QUARANTINE: &str = "quarantine";
     /// Name of the lock.
     pub const LOCK: &str = "lock";
 
@@ -58,6 +60,11 @@ impl Root {
     /// The folder with content that is too long for the database.
     pub fn blobs(&self) -> PathBuf {
         self.folder.join(Self::BLOBS)
+    }
+
+    /// Where a scrub puts what it does not understand.
+    pub fn quarantine(&self) -> PathBuf {
+        self.folder.join(Self::QUARANTINE)
     }
 
     /// The lock.

@@ -10,7 +10,7 @@ use relaymesh_core::{
     task::{Status, spec::IdempotencyKey},
 };
 
-use crate::{Content, ContentKey, StepKey, traits::Queue};
+use crate::{Content, ContentKey, ScopePut, StepKey, traits::Queue};
 
 /// Where a log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct Batch {
     pub steps: Vec<StepPut>,
     /// Idempotency rows, likewise.
     pub idempotency: Vec<IdempotencyRow>,
+    /// Rows of scopes other than tasks, likewise.
+    pub scopes: Vec<ScopePut>,
     /// New content.
     pub content: Vec<ContentPut>,
     /// Journal: words that came too late.
@@ -65,6 +67,7 @@ impl Batch {
             tasks: Vec::new(),
             steps: Vec::new(),
             idempotency: Vec::new(),
+            scopes: Vec::new(),
             content: Vec::new(),
             conflicts: Vec::new(),
             heartbeats: Vec::new(),

@@ -12,6 +12,7 @@ pub mod error;
 pub mod key;
 pub mod memory;
 pub mod saved;
+pub mod scope;
 pub mod traits;
 pub mod verify;
 
@@ -23,4 +24,5 @@ pub use content::{Blob, Blobs, Content};
 pub use error::Error;
 pub use key::{ContentKey, StepKey};
 pub use saved::Saved;
+pub use scope::{SavedScope, ScopePut};
 pub use traits::{Queue, Reader, Store, TaskFilter};

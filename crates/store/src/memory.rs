@@ -15,8 +15,11 @@ use crate::{
 };
 use relaymesh_core::{
     hash::Hash,
-    id::{NodeId, RequestId, TaskId, WorkerId},
+    id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
+    kernel::Rows,
+    lanes::Priority,
     name::Name,
+    op::Scope,
     row::{self, RowKey},
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
@@ -69,6 +72,11 @@ impl Disk {
     /// `applied` means nothing.
     pub fn fail_next_commit(&self, error: Error, applied: bool) {
         self.state().fail_next(error, applied);
+    }
+
+    /// Makes the next `count` reads fail, as a disk does that has trouble for a moment.
+    pub fn fail_reads(&self, count: u32) {
+        self.state().reads_to_fail = count;
     }
 
     /// Flips a bit of a row behind the store's back. False when there is no such row.
@@ -127,23 +135,81 @@ impl Store for MemoryStore {
     }
 }
 
+impl MemoryReader {
+    /// What is on the disk, unless it was told to fail.
+    fn read(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let mut state = self.disk.state();
+        if state.reads_to_fail > 0 {
+            state.reads_to_fail -= 1;
+            return Err(Error::Io { detail: "the disk could not be read".to_owned() });
+        }
+        Ok(state)
+    }
+}
+
 impl Reader for MemoryReader {
     fn head(&mut self) -> Result<Head, Error> {
-        Ok(self.disk.state().head.clone())
+        Ok(self.read()?.head.clone())
     }
 
     fn task(&mut self, id: TaskId) -> Result<Option<TaskRows>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         state.tasks_by_id.get(&id).and_then(|key| state.tasks.get(key)).map(|row| rows(&state, row)).transpose()
     }
 
     fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         state.tasks.get(&key).map(|row| rows(&state, row)).transpose()
     }
 
+    fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
+        let state = self.read()?;
+        let rows = state.scopes.range((scope, None)..).take_while(|((of, _), _)| *of == scope);
+        let pos = |row: &crate::scope::ScopeRow| row.message.as_ref().map_or(0, |message| message.content_pos);
+        let stored = rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum, pos(row)));
+        crate::scope::assemble(scope, stored.collect())
+    }
+
+    fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
+        let state = self.read()?;
+        let mut scopes: Vec<Scope> = state.scopes.keys().map(|(scope, _)| *scope).collect();
+        scopes.dedup();
+        Ok(scopes.into_iter().filter(|scope| after.is_none_or(|after| *scope > after)).take(limit).collect())
+    }
+
+    fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error> {
+        let state = self.read()?;
+        let due = state.scopes.iter().filter_map(|((scope, _), row)| Some((row.due_ms?, *scope)));
+        let mut due: Vec<(u64, Scope)> = due.filter(|(due_ms, _)| *due_ms <= now_ms).collect();
+        due.sort_unstable();
+        due.truncate(limit);
+        Ok(due)
+    }
+
+    fn inbox(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        limit: usize,
+    ) -> Result<Vec<(ThreadId, MessageId)>, Error> {
+        let state = self.read()?;
+        let waiting = |((scope, part), row): (&(Scope, crate::scope::Part), &crate::scope::ScopeRow)| {
+            let (Scope::Thread(thread), Some(part), Some(found)) = (*scope, *part, row.message.as_ref()) else {
+                return None;
+            };
+            let is_wanted = row.namespace == *namespace && found.to == *agent && found.priority == priority;
+            let queued_ms = found.queued_ms.filter(|queued_ms| is_wanted && *queued_ms <= now_ms)?;
+            Some((queued_ms, thread, MessageId::from_bytes(part)))
+        };
+        let mut waiting: Vec<_> = state.scopes.iter().filter_map(waiting).collect();
+        waiting.sort_unstable();
+        Ok(waiting.into_iter().take(limit).map(|(_, thread, message)| (thread, message)).collect())
+    }
+
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let wanted = |row: &&TaskPut| {
             filter.namespace.as_ref().is_none_or(|namespace| *namespace == row.namespace)
                 && filter.status.is_none_or(|status| status == row.status)
@@ -154,7 +220,7 @@ impl Reader for MemoryReader {
     }
 
     fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         Ok(state.idempotency.get(&(namespace.clone(), key.clone())).cloned())
     }
 
@@ -163,19 +229,19 @@ impl Reader for MemoryReader {
             IdempotencyKey::RequestId(id) => Some(*id),
             IdempotencyKey::Request(_) | IdempotencyKey::Given(_) => None,
         };
-        Ok(self.disk.state().idempotency.keys().filter_map(request).max())
+        Ok(self.read()?.idempotency.keys().filter_map(request).max())
     }
 
     fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error> {
-        Ok(self.disk.state().content.get(&key).cloned())
+        Ok(self.read()?.content.get(&key).cloned())
     }
 
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.disk.state().blobs.get(hash).cloned())
+        Ok(self.read()?.blobs.get(hash).cloned())
     }
 
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let range = (Bound::Excluded(after), Bound::Unbounded);
         Ok(state.ops.range(range).take(limit).map(|(_, op)| op.clone()).collect())
     }
@@ -187,7 +253,7 @@ impl Reader for MemoryReader {
         after: Option<(u64, StepKey)>,
         limit: usize,
     ) -> Result<Vec<(u64, StepKey)>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let from = after.map_or(Bound::Included((queue, 0, StepKey::from_raw(0))), |(due_ms, key)| {
             Bound::Excluded((queue, due_ms, key))
         });
@@ -197,7 +263,7 @@ impl Reader for MemoryReader {
     }
 
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let later = |queue: Queue| {
             let from = Bound::Excluded((queue, now_ms, StepKey::from_raw(u64::MAX)));
             state
@@ -207,26 +273,27 @@ impl Reader for MemoryReader {
                 .filter(|(q, ..)| *q == queue)
                 .map(|(_, due_ms, _)| *due_ms)
         };
-        Ok(Queue::ALL.into_iter().filter_map(later).min())
+        let of_scopes = state.scopes.values().filter_map(|row| row.due_ms).filter(|due_ms| *due_ms > now_ms);
+        Ok(Queue::ALL.into_iter().filter_map(later).chain(of_scopes).min())
     }
 
     fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         let from = after.map_or(Bound::Included((owner, StepKey::from_raw(0))), |key| Bound::Excluded((owner, key)));
         let held = state.leases.range((from, Bound::Unbounded)).take_while(|(o, _)| *o == owner);
         Ok(held.take(limit).map(|(_, key)| *key).collect())
     }
 
     fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {
-        Ok(self.disk.state().conflicts.iter().rev().take(limit).cloned().collect())
+        Ok(self.read()?.conflicts.iter().rev().take(limit).cloned().collect())
     }
 
     fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error> {
-        Ok(self.disk.state().heartbeats.get(&worker).copied())
+        Ok(self.read()?.heartbeats.get(&worker).copied())
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {
-        let state = self.disk.state();
+        let state = self.read()?;
         Ok((state.tasks.len() as u64, state.steps.len() as u64))
     }
 }

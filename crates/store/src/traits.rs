@@ -3,9 +3,11 @@
 use crate::{Batch, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
 use relaymesh_core::{
     hash::Hash,
-    id::{NodeId, RequestId, TaskId, WorkerId},
+    id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
+    kernel::Rows,
     lanes::Priority,
     name::Name,
+    op::Scope,
     task::{Status, Step, Task, TaskRows, spec::IdempotencyKey},
 };
 
@@ -43,6 +45,25 @@ pub trait Reader: Send + 'static {
 
     /// The rows of the task with this key.
     fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error>;
+
+    /// The rows of a scope other than a task, each checked against its sum.
+    fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error>;
+
+    /// Every such scope that has rows, in order, those after the given one.
+    fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error>;
+
+    /// Rows of such scopes that are due at `now_ms`, longest due first, by scope: one that has several is there as often.
+    fn due_scopes(&mut self, now_ms: u64, limit: usize) -> Result<Vec<(u64, Scope)>, Error>;
+
+    /// Messages that wait for `agent` in a lane and may be delivered at `now_ms`, longest waiting first.
+    fn inbox(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        limit: usize,
+    ) -> Result<Vec<(ThreadId, MessageId)>, Error>;
 
     /// Task rows without their steps, newest first, from below `before` on.
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error>;
@@ -86,7 +107,7 @@ pub trait Reader: Send + 'static {
         limit: usize,
     ) -> Result<Vec<(u64, StepKey)>, Error>;
 
-    /// When the first step that is not due at `now_ms` falls due, in any queue.
+    /// When the first step or row of a scope that is not due at `now_ms` falls due, in any queue.
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error>;
 
     /// Steps that `owner` holds, by key, those after the given one. Found by index, not by a scan (R15).

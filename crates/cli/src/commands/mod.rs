@@ -2,7 +2,9 @@
 
 pub(crate) mod bench;
 pub(crate) mod init;
+pub(crate) mod lock;
 pub(crate) mod log;
+pub(crate) mod message;
 pub(crate) mod run;
 pub(crate) mod submit;
 pub(crate) mod task;
@@ -16,6 +18,8 @@ pub(crate) enum Command {
     Submit(submit::Args),
     Run(run::Args),
     Task(task::Args),
+    Message(message::Args),
+    Lock(lock::Args),
     Log(log::Args),
     Bench(bench::Args),
 }
@@ -28,6 +32,8 @@ impl Command {
             Self::Submit(args) => submit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
             Self::Task(args) => task::run(args, context),
+            Self::Message(args) => message::run(args, context),
+            Self::Lock(args) => lock::run(args, context),
             Self::Log(args) => log::run(args, context),
             Self::Bench(args) => bench::run(&args, context),
         }

@@ -78,22 +78,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if args.wait {
         return drive(context, store, Start::Submit(Box::new(submit)), &mut Watch::new(context, false), None);
     }
-    match session::once(context, store, Command::Submit(submit))? {
-        Answer::Accepted { task, status, merged, class } => {
-            if merged {
-                output::note(&watch::merged(task));
-            }
-            if context.json {
-                output::value(&json!({ "task": task, "status": status, "merged": merged, "class": class }));
-            } else {
-                output::line(&task.to_string());
-            }
-            Ok(Exit::Done)
-        }
-        other @ (Answer::Ended { .. } | Answer::Claimed(_) | Answer::Done { .. }) => {
-            Err(Error::new(Code::Internal, format!("a submit was answered with {other:?}")))
-        }
+    let answer = session::once(context, store, Command::Submit(submit))?;
+    let Answer::Accepted { task, status, merged, class } = answer else { return Err(session::unexpected(&answer)) };
+    if merged {
+        output::note(&watch::merged(task));
     }
+    if context.json {
+        output::value(&json!({ "task": task, "status": status, "merged": merged, "class": class }));
+    } else {
+        output::line(&task.to_string());
+    }
+    Ok(Exit::Done)
 }
 
 impl Args {

@@ -3,7 +3,8 @@
 use super::process::{Ran, binary, json_lines, run};
 use serde_json::Value;
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -28,7 +29,7 @@ impl Case {
     pub(crate) fn under(parent: &Path) -> Self {
         let made = tempfile::Builder::new().prefix("relaymesh-case-").tempdir_in(parent);
         let folder = made.unwrap_or_else(|error| panic!("no folder in {}: {error}", parent.display()));
-        // `strace` compares paths by their text.
+        // Points are compared by the text of their paths.
         let path = fs::canonicalize(folder.path()).unwrap_or_else(|error| panic!("no path: {error}"));
         Self { folder, path }
     }
@@ -60,12 +61,12 @@ impl Case {
         self.file("relaymesh.db").exists()
     }
 
-    /// Where the stdout of a traced run goes, so that its writes have a path.
+    /// Where the stdout of a watched run goes, so that its writes have a path.
     pub(crate) fn stdout(&self) -> PathBuf {
         self.path.join("stdout")
     }
 
-    /// What a traced run has said.
+    /// What a watched run has said.
     pub(crate) fn said(&self) -> Vec<Value> {
         json_lines(&fs::read_to_string(self.stdout()).unwrap_or_default())
     }
@@ -80,6 +81,12 @@ impl Case {
     /// Runs the binary on the root.
     pub(crate) fn run(&self, arguments: &[impl AsRef<str>]) -> Ran {
         run(quiet(Command::new(binary()).args(self.arguments(arguments))), None)
+    }
+
+    /// Runs a command that ends in the binary, with something around it that watches its calls. Stdout goes to a file.
+    pub(crate) fn run_under(&self, watching: &mut Command, arguments: &[String]) -> Ran {
+        let stdout = File::create(self.stdout()).unwrap_or_else(|error| panic!("no file for stdout: {error}"));
+        run(quiet(watching.args(self.arguments(arguments))), Some(stdout))
     }
 
     /// The tasks that are listed.

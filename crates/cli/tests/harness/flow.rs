@@ -1,11 +1,7 @@
 //! The three flows that are killed: a submit, a claim and its completion, a retry to the dead letter.
 
-use super::{
-    case::Case,
-    strace::{self, Blow, Point},
-};
+use super::{case::Case, point::Point, striker::Striker};
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// The request id of the one task that a flow is about.
 const REQUEST: &str = "req_01ARZ3NDEKTSV4RRFFQ69G5FAV";
@@ -24,8 +20,8 @@ pub(crate) enum Flow {
 }
 
 impl Flow {
-    /// What there is before the flow.
-    pub(crate) fn start(self) -> Case {
+    /// What there is before the flow. What died before it was struck by this striker.
+    pub(crate) fn start(self, striker: Striker) -> Case {
         let case = Case::new();
         if self != Self::Submit {
             let before = case.run(&["submit", "--agent", "hash", "--input", "\"before\"", "--wait"]);
@@ -35,7 +31,7 @@ impl Flow {
             // The first commit, submit and claim in one, is durable; the sidecar does not know of it yet.
             let point = Point { path: "root/head".to_owned(), call: "pwrite64".to_owned(), number: 1 };
             let older = ["submit", "--agent", "echo", "--max-attempts", "1", "--wait"].map(str::to_owned);
-            let died = strace::strike(&case, &older, &point, Blow::Kill, Path::new("/dev/null"));
+            let died = striker.kill(&case, &older, &point);
             assert!(died.is_killed(), "{died}");
         }
         case

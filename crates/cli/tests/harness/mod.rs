@@ -1,14 +1,17 @@
-//! What the kill test and the torture tests share: the binary seen from outside, and `strace` around it.
+//! What the kill test and the torture tests share: the binary seen from outside, and what strikes it.
 //!
 //! Nothing here looks into the program. A test knows what a user knows: what was printed, the exit code, and what a new
 //! process says about the same folder. Every process is waited for by its id and has a limit.
 
 pub(crate) mod case;
 pub(crate) mod check;
+pub(crate) mod failpoints;
 pub(crate) mod flow;
 pub(crate) mod known;
+pub(crate) mod point;
 pub(crate) mod process;
 pub(crate) mod seed;
 pub(crate) mod strace;
+pub(crate) mod striker;
 pub(crate) mod table;
 pub(crate) mod trial;

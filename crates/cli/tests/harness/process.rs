@@ -107,8 +107,10 @@ fn show(command: &Command) -> String {
         let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,@".contains(&byte));
         if plain { part.into_owned() } else { format!("'{part}'") }
     };
-    let parts = std::iter::once(command.get_program()).chain(command.get_args());
-    parts.map(quoted).collect::<Vec<_>>().join(" ")
+    let folder = command.get_current_dir().map(|folder| format!("cd {} &&", quoted(folder.as_os_str())));
+    let set = command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", quoted(name), quoted(value?))));
+    let parts = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted);
+    folder.into_iter().chain(set).chain(parts).collect::<Vec<_>>().join(" ")
 }
 
 /// Reads a stream to its end on a thread of its own: it ends when the last process that holds it does.

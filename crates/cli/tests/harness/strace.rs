@@ -5,50 +5,14 @@
 //! effect any more. So the points before each call are all the states in which a process can die between two of its calls.
 
 use super::{
-    case::{Case, quiet},
-    process::{Ran, binary, run},
+    case::Case,
+    point::{Point, WRITES},
+    process::{Ran, binary},
 };
 use std::{
-    fs::File,
     path::Path,
     process::{Command, Stdio},
 };
-
-/// Every call that changes what another process can see on the disk. `?`: where the machine has it.
-pub(crate) const WRITES: &[&str] = &[
-    "write",
-    "pwrite64",
-    "writev",
-    "pwritev",
-    "pwritev2",
-    "fsync",
-    "fdatasync",
-    "sync_file_range",
-    "msync",
-    "syncfs",
-    "rename",
-    "renameat",
-    "renameat2",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "ftruncate",
-    "truncate",
-    "fallocate",
-    "mkdir",
-    "mkdirat",
-    "chmod",
-    "fchmod",
-    "fchmodat",
-    "open",
-    "openat",
-    "creat",
-    "link",
-    "linkat",
-    "symlink",
-    "symlinkat",
-    "copy_file_range",
-];
 
 /// What is done to the run at one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,39 +23,25 @@ pub(crate) enum Blow {
     Error(&'static str),
 }
 
-/// Which call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Point {
-    /// The file, from the case's folder on.
-    pub(crate) path: String,
-    pub(crate) call: String,
-    /// The how-many-eth of this call on this file by one thread, from 1.
-    pub(crate) number: usize,
-}
-
-impl std::fmt::Display for Point {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} #{}", self.call, self.path, self.number)
-    }
-}
-
-/// Whether there is `strace`. Without it a test may be skipped, loudly; never where everything must run.
-pub(crate) fn is_there(test: &str) -> bool {
-    let version = Command::new("strace").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if version.is_ok_and(|status| status.success()) {
-        return true;
-    }
-    assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "{test} needs strace, and CI=true");
-    eprintln!("SKIPPED: {test} needs strace, which is not here");
-    false
+/// Whether `strace` is installed, and may trace: where it is forbidden it is of no use.
+pub(crate) fn is_there() -> bool {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "true"]).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 /// Runs the command with every writing call recorded in `record`.
 pub(crate) fn trial(case: &Case, arguments: &[String], record: &Path) -> Ran {
+    case.run_under(recording(record).arg(binary()), arguments)
+}
+
+/// `strace` that records every writing call of what it is given to run.
+pub(crate) fn recording(record: &Path) -> Command {
+    // `?`: where the machine has it.
     let all: Vec<String> = WRITES.iter().map(|call| format!("?{call}")).collect();
     let mut command = strace(record);
     command.args(["-y", "-s", "0", "-e"]).arg(format!("trace={}", all.join(",")));
-    traced(case, command, arguments)
+    command
 }
 
 /// Runs the command and strikes at the point. `record` gets all calls of this kind on this file.
@@ -104,16 +54,11 @@ pub(crate) fn strike(case: &Case, arguments: &[String], point: &Point, blow: Blo
     let mut command = strace(record);
     command.arg("-P").arg(case.path().join(path)).arg("-e").arg(format!("trace={call}"));
     command.arg("-e").arg(format!("inject={call}:{what}:when={number}"));
-    traced(case, command, arguments)
+    case.run_under(command.arg(binary()), arguments)
 }
 
 fn strace(record: &Path) -> Command {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o"]).arg(record);
     command
-}
-
-fn traced(case: &Case, mut command: Command, arguments: &[String]) -> Ran {
-    let stdout = File::create(case.stdout()).unwrap_or_else(|error| panic!("no file for stdout: {error}"));
-    run(quiet(command.arg(binary()).args(case.arguments(arguments))), Some(stdout))
 }

@@ -5,7 +5,12 @@ use crate::{
     content::ContentRef,
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, WorkerId},
+    lock::{Case, Key, Mode, RepositoryName},
+    message::Draft,
+    name::Name,
+    op::{ChainHead, Scope},
+    row::StateHash,
     task::spec::Schedule,
 };
 use serde::{Deserialize, Serialize};
@@ -18,6 +23,26 @@ pub struct Held {
     /// The epoch that the claim got. Only grows.
     pub epoch: u32,
     /// The token that the claim made.
+    pub token: LeaseToken,
+}
+
+/// Proof that the author holds the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLock {
+    /// The token that the acquire made.
+    pub token: LeaseToken,
+    /// The fence that it got. Only grows.
+    pub fence: u64,
+}
+
+/// Proof that the author has the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldMessage {
+    /// The message.
+    pub message: MessageId,
+    /// The epoch that the delivery got. Only grows.
+    pub epoch: u32,
+    /// The token that the delivery made.
     pub token: LeaseToken,
 }
 
@@ -175,9 +200,214 @@ bodies! {
         /// Why, for people.
         reason: String,
     }
+    /// Somebody took a lock, renewed it, or holds it in another mode from now on.
+    AcquireLock = 12 {
+        /// What people call the repository; the op's scope is derived from it.
+        repository: RepositoryName,
+        /// What is locked: one key, or every path that a glob matches.
+        key: Key,
+        /// Alone, or with others of the same mind.
+        mode: Mode,
+        /// Whether `README` and `readme` are one.
+        case: Case,
+        /// Who holds it.
+        holder: Name,
+        /// The node that answers for the holder.
+        owner: NodeId,
+        /// What the holder will show to prove it.
+        token: LeaseToken,
+        /// How long it lasts from the op's HLC.
+        ttl_ms: u64,
+        /// What for, for people.
+        purpose: String,
+        /// The newest op of the repository that the author had seen (D19).
+        seen: Hlc,
+    }
+    /// The holder keeps its lock longer.
+    RenewLock = 13 {
+        /// Who says so.
+        held: HeldLock,
+        /// How long it lasts from the op's HLC.
+        ttl_ms: u64,
+    }
+    /// The holder gave its lock back.
+    ReleaseLock = 14 {
+        /// Who says so.
+        held: HeldLock,
+    }
+    /// A lock's time ran out. Any node may say so.
+    ExpireLock = 15 {
+        /// The lock.
+        held: HeldLock,
+    }
+    /// Somebody said something to somebody.
+    SendMessage = 16 {
+        /// What, from whom, to whom.
+        draft: Draft,
+    }
+    /// The recipient took a message, or renewed its lease on it.
+    DeliverMessage = 17 {
+        /// The message.
+        message: MessageId,
+        /// Who takes it: the one whom it is for.
+        recipient: Name,
+        /// The node that answers for the worker.
+        owner: NodeId,
+        /// Who works on it.
+        worker: WorkerId,
+        /// What the worker will show to prove it.
+        token: LeaseToken,
+        /// How long the lease lasts from the op's HLC.
+        lease_ms: u64,
+        /// The newest op of the thread that the author had seen (D19).
+        seen: Hlc,
+    }
+    /// The recipient has dealt with the message.
+    AcknowledgeMessage = 18 {
+        /// Who says so.
+        held: HeldMessage,
+    }
+    /// The recipient answered the message, and has dealt with it so.
+    ReplyMessage = 19 {
+        /// Who says so.
+        held: HeldMessage,
+        /// The answer's own name.
+        answer: MessageId,
+        /// What it says.
+        content: ContentRef,
+    }
+    /// The recipient could not deal with the message.
+    FailMessage = 20 {
+        /// Who says so.
+        held: HeldMessage,
+        /// Whether another delivery may help.
+        retryable: bool,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+        /// What went wrong, for people.
+        error: String,
+    }
+    /// The recipient gave the message back undone; the delivery does not count.
+    ReturnMessage = 21 {
+        /// Who says so.
+        held: HeldMessage,
+        /// Why, for people.
+        reason: String,
+    }
+    /// A delivery's lease ended without its holder's word.
+    ExpireDelivery = 22 {
+        /// The message.
+        message: MessageId,
+        /// The epoch of the delivery.
+        epoch: u32,
+        /// Why.
+        reason: ExpireReason,
+        /// Random part of the backoff, drawn by the author.
+        jitter_ms: u32,
+    }
+    /// A message became too old. Any node may say so.
+    ExpireMessage = 23 {
+        /// The message.
+        message: MessageId,
+    }
+    /// A message that came to nothing is to be delivered again.
+    RedriveMessage = 24 {
+        /// The message.
+        message: MessageId,
+        /// Why, for people.
+        reason: String,
+    }
+    /// The holder of a step left something behind besides its result.
+    RecordArtifact = 25 {
+        /// Who says so.
+        held: Held,
+        /// What sort of thing: `inference`, `file`, `log`, …
+        kind: Name,
+        /// What it is called.
+        name: Name,
+        /// The thing itself.
+        content: ContentRef,
+        /// A few words about it, in the order of their names.
+        about: Vec<(Name, String)>,
+    }
+    /// What the op is about is over and is to be forgotten. Its rows go, and nothing can be said about it any more (D33).
+    PurgeScope = 26 {
+    }
+    /// What the log had come to: about the log itself.
+    Checkpoint = 27 {
+        /// How many ops the author had.
+        pos: u64,
+        /// Where every chain stood, by origin and epoch.
+        heads: Vec<ChainHead>,
+        /// The hash of all rows.
+        state: StateHash,
+    }
 }
 
+/// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
+macro_rules! task_bodies {
+    () => {
+        $crate::op::Body::ScheduleJob { .. }
+            | $crate::op::Body::ClaimWork { .. }
+            | $crate::op::Body::CompleteJob { .. }
+            | $crate::op::Body::FailJob { .. }
+            | $crate::op::Body::YieldWork { .. }
+            | $crate::op::Body::ExpireWork { .. }
+            | $crate::op::Body::TimeoutWork { .. }
+            | $crate::op::Body::CancelTask { .. }
+            | $crate::op::Body::RedriveTask { .. }
+            | $crate::op::Body::ApproveStep { .. }
+            | $crate::op::Body::DenyStep { .. }
+            | $crate::op::Body::RecordArtifact { .. }
+    };
+}
+
+/// The bodies of the lock machine, as a pattern.
+macro_rules! lock_bodies {
+    () => {
+        $crate::op::Body::AcquireLock { .. }
+            | $crate::op::Body::RenewLock { .. }
+            | $crate::op::Body::ReleaseLock { .. }
+            | $crate::op::Body::ExpireLock { .. }
+    };
+}
+
+/// The bodies of the message machine, as a pattern.
+macro_rules! message_bodies {
+    () => {
+        $crate::op::Body::SendMessage { .. }
+            | $crate::op::Body::DeliverMessage { .. }
+            | $crate::op::Body::AcknowledgeMessage { .. }
+            | $crate::op::Body::ReplyMessage { .. }
+            | $crate::op::Body::FailMessage { .. }
+            | $crate::op::Body::ReturnMessage { .. }
+            | $crate::op::Body::ExpireDelivery { .. }
+            | $crate::op::Body::ExpireMessage { .. }
+            | $crate::op::Body::RedriveMessage { .. }
+    };
+}
+
+/// The bodies about the log itself, as a pattern.
+macro_rules! log_bodies {
+    () => {
+        $crate::op::Body::Checkpoint { .. }
+    };
+}
+
+pub(crate) use {lock_bodies, log_bodies, message_bodies, task_bodies};
+
 impl Body {
+    /// Whether this can be said about a scope of that sort.
+    pub fn fits(&self, scope: Scope) -> bool {
+        match self {
+            task_bodies!() => matches!(scope, Scope::Task(_)),
+            lock_bodies!() => matches!(scope, Scope::Repository(_)),
+            message_bodies!() => matches!(scope, Scope::Thread(_)),
+            log_bodies!() => scope == Scope::Log,
+            Self::PurgeScope {} => scope != Scope::Log,
+        }
+    }
+
     /// The version of the body's form. A new form of a kind gets the next number here.
     pub fn version(&self) -> u8 {
         1

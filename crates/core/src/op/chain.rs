@@ -6,6 +6,7 @@
 
 use super::{Body, DecodeError, Header, Op};
 use crate::{hash::Hash, hlc::Hlc, id::NodeId};
+use serde::{Deserialize, Serialize};
 
 /// Where a chain stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,19 @@ pub struct Chain {
     pub head: Hash,
     /// Time of the newest op.
     pub hlc: Option<Hlc>,
+}
+
+/// Where a chain stood, as a checkpoint names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainHead {
+    /// Whose chain.
+    pub origin: NodeId,
+    /// Which of its chains.
+    pub origin_epoch: u32,
+    /// Place of the newest op.
+    pub seq: u64,
+    /// Hash of the newest op.
+    pub hash: Hash,
 }
 
 /// A new link: the bytes to store and the hash to store with them.

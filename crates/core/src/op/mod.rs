@@ -11,18 +11,23 @@ mod chain;
 #[cfg(test)]
 mod tests;
 
-pub use body::{Body, CancelMode, ExpireReason, Held, Kind};
-pub use chain::{Break, Chain, Link, link_hash};
+pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
+pub(crate) use body::{lock_bodies, log_bodies, message_bodies, task_bodies};
+pub use chain::{Break, Chain, ChainHead, Link, link_hash};
 
 use crate::{
     hlc::Hlc,
-    id::{NodeId, OpId, TaskId},
+    id::{NodeId, OpId, RepositoryId, TaskId, ThreadId},
     name::Name,
 };
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The longest body that an op may carry.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// The most ops that an op may cite as its causes.
+pub const CAUSAL_DEPS_MAX: usize = 256;
 
 /// The only format there is. A change of the bytes is a decision: the golden test in `op/tests.rs` fails first.
 const FORMAT: u8 = 1;
@@ -73,6 +78,23 @@ pub struct Header {
 pub enum Scope {
     /// A task with all its steps.
     Task(TaskId),
+    /// A conversation with all its messages.
+    Thread(ThreadId),
+    /// A repository with all its locks: the keys of two locks can overlap without being equal.
+    Repository(RepositoryId),
+    /// The log itself. It has no rows.
+    Log,
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(id) => id.fmt(f),
+            Self::Thread(id) => id.fmt(f),
+            Self::Repository(id) => id.fmt(f),
+            Self::Log => f.pad("log"),
+        }
+    }
 }
 
 /// How a write was ordered (F3).
@@ -133,15 +155,22 @@ impl Op {
         }
         let damaged = |part| move |error: postcard::Error| DecodeError::Damaged { part, detail: error.to_string() };
         let (header, rest) = postcard::take_from_bytes::<Header>(rest).map_err(damaged("header"))?;
+        let deps = header.causal_deps.len();
+        if deps > CAUSAL_DEPS_MAX {
+            let detail = format!("it cites {deps} ops, more than {CAUSAL_DEPS_MAX}");
+            return Err(DecodeError::Damaged { part: "header", detail });
+        }
         let ((kind, version), rest) = postcard::take_from_bytes::<(u16, u8)>(rest).map_err(damaged("kind"))?;
         let body = Body::decode(kind, version, rest)?;
         Ok(Self { pos, header, body })
     }
 
-    /// The task that the op is about.
-    pub fn task(&self) -> TaskId {
-        let Scope::Task(task) = self.header.scope;
-        task
+    /// The task that the op is about, if it is about one.
+    pub fn task(&self) -> Option<TaskId> {
+        match self.header.scope {
+            Scope::Task(task) => Some(task),
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Log => None,
+        }
     }
 }
 

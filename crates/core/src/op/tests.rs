@@ -5,3 +5,4 @@ mod bytes;
 mod chain;
 mod golden;
 mod samples;
+mod scopes;

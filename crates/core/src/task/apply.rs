@@ -1,13 +1,16 @@
 //! One op on the rows of its task.
 
 use super::table::{Status, Verb};
-use super::{approve, cancel, claim, complete, expire, fail, graph, redrive, state::TaskRows, submit, timeout, yields};
+use super::{
+    approve, artifact, cancel, claim, complete, expire, fail, graph, purge, redrive, state::TaskRows, submit, timeout,
+    yields,
+};
 use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, WorkerId},
     name::Name,
-    op::{Body, Op},
+    op::{Body, Kind, Op, lock_bodies, log_bodies, message_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -170,6 +173,21 @@ pub enum Refusal {
         /// Hash of what was decided.
         cited: Hash,
     },
+    /// The task has not ended.
+    #[error("the task is {found}: only a task that ended can be purged")]
+    NotEnded {
+        /// Where it rests.
+        found: Status,
+    },
+    /// The artifact cannot be listed.
+    #[error(transparent)]
+    Artifact(#[from] artifact::Error),
+    /// The op says something that cannot be said about a task.
+    #[error("{kind:?} is not about a task")]
+    WrongScope {
+        /// What it says.
+        kind: Kind,
+    },
 }
 
 /// What a verb may know of the op that it applies.
@@ -186,13 +204,20 @@ pub(super) struct At<'a> {
 /// changed neither rows nor effects.
 pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
     let header = &op.header;
+    let wrong_scope = || Refusal::WrongScope { kind: op.body.kind() };
     let at =
         At { pos: op.pos, now_ms: header.hlc.wall_ms, hlc: header.hlc, origin: header.origin, author: &header.author };
     if let Body::ScheduleJob { schedule } = &op.body {
         if rows.is_some() {
             return Err(Refusal::TaskExists);
         }
-        *rows = Some(submit::submit(schedule, op.task(), &header.namespace, at, effects)?);
+        let id = op.task().ok_or_else(wrong_scope)?;
+        *rows = Some(submit::submit(schedule, id, &header.namespace, at, effects)?);
+        return Ok(());
+    }
+    if let Body::PurgeScope {} = &op.body {
+        purge::check(rows.as_ref().ok_or(Refusal::NoTask)?)?;
+        *rows = None;
         return Ok(());
     }
     let rows = rows.as_mut().ok_or(Refusal::NoTask)?;
@@ -218,6 +243,12 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         Body::RedriveTask { .. } => redrive::redrive(rows, at, effects)?,
         Body::ApproveStep { step, ask } => approve::approve(rows, *step, *ask, at, effects)?,
         Body::DenyStep { step, ask, reason } => approve::deny(rows, *step, *ask, reason, at, effects)?,
+        Body::RecordArtifact { held, kind, name, content, about } => {
+            let (kind, name, about) = (kind.clone(), name.clone(), about.clone());
+            let made = artifact::Artifact { pos: at.pos, epoch: held.epoch, kind, name, content: *content, about };
+            artifact::record(rows, held, made, at)?;
+        }
+        Body::PurgeScope {} | lock_bodies!() | message_bodies!() | log_bodies!() => return Err(wrong_scope()),
     }
     rows.task.head = at.hlc;
     rows.task.rev += 1;

@@ -19,12 +19,14 @@
 //! is true of the rows after every op.
 
 pub mod approve;
+pub mod artifact;
 pub mod cancel;
 pub mod claim;
 pub mod complete;
 pub mod expire;
 pub mod fail;
 pub mod graph;
+mod purge;
 pub mod redrive;
 pub mod request;
 pub mod spec;
@@ -43,6 +45,7 @@ mod validate;
 mod tests;
 
 pub use apply::{Effect, Refusal, apply};
+pub use artifact::Artifact;
 pub use state::{Attempt, Lease, Outcome, Step, Task, TaskRows};
 pub use table::{Status, Verb};
 pub use validate::{Invalid, validate};

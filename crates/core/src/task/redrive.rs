@@ -77,6 +77,7 @@ fn reset(step: &mut Step, now_ms: u64) {
     step.due_ms = 0;
     step.ready = false;
     step.result = None;
+    step.output_artifacts.clear();
     step.result_pos = 0;
     step.success = 0;
     step.decided_by = None;

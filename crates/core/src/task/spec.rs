@@ -14,7 +14,7 @@ pub struct Schedule {
     /// SHA-256 of the canonical request: the same key with another request is refused.
     pub fingerprint: Hash,
     /// One trace a task.
-    #[serde(with = "trace_id")]
+    #[serde(with = "crate::hex128")]
     pub trace_id: u128,
     /// The graph.
     pub steps: Vec<StepSpec>,
@@ -126,28 +126,5 @@ impl fmt::Display for IdempotencyKey {
             Self::RequestId(id) => id.fmt(f),
             Self::Given(name) => name.fmt(f),
         }
-    }
-}
-
-/// A trace id is 32 hexadecimal digits for people and programs that read text, because no JSON number holds it.
-pub(super) mod trace_id {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-
-    pub(crate) fn serialize<S: Serializer>(id: &u128, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            serializer.collect_str(&format_args!("{id:032x}"))
-        } else {
-            id.serialize(serializer)
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
-        if !deserializer.is_human_readable() {
-            return u128::deserialize(deserializer);
-        }
-        let text = String::deserialize(deserializer)?;
-        let is_id = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let parsed = u128::from_str_radix(&text, 16).ok().filter(|_| is_id);
-        parsed.ok_or_else(|| D::Error::custom("a trace id is 32 hexadecimal digits"))
     }
 }

@@ -4,6 +4,7 @@
 //! not part of the rows' bytes, so nodes that hold the same ops hold the same bytes (L12).
 
 use super::{
+    artifact::Artifact,
     spec::{IdempotencyKey, StepSpec},
     table::{Status, Verb, targets},
 };
@@ -51,7 +52,7 @@ pub struct Task {
     /// SHA-256 of the canonical request.
     pub fingerprint: Hash,
     /// One trace a task.
-    #[serde(with = "super::spec::trace_id")]
+    #[serde(with = "crate::hex128")]
     pub trace_id: u128,
     /// When it was submitted.
     pub created_ms: u64,
@@ -102,6 +103,8 @@ pub struct Step {
     pub lease: Option<Lease>,
     /// What it delivered.
     pub result: Option<ContentRef>,
+    /// What it left behind besides.
+    pub output_artifacts: Vec<Artifact>,
     /// Its place among the task's successes, from 1; 0 for none.
     pub success: u32,
     /// Why it last failed, for people.

@@ -53,6 +53,7 @@ fn fresh(spec: &StepSpec, now_ms: u64) -> Step {
         due_ms: 0,
         lease: None,
         result: None,
+        output_artifacts: Vec::new(),
         success: 0,
         error: None,
         decided_by: None,

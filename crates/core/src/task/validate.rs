@@ -1,6 +1,7 @@
 //! What is true of a task's rows after every op. Tests and the simulator ask after each step; a broken rule is a bug here.
 
 use super::{
+    artifact::ARTIFACTS_MAX,
     state::{HISTORY_MAX, Step, TaskRows},
     table::Status,
 };
@@ -30,7 +31,7 @@ pub fn validate(rows: &TaskRows) -> Result<(), Invalid> {
     }
 }
 
-fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 11] {
+fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 12] {
     let status = step.status;
     let at_rest = status.is_terminal();
     let succeeded = |of: &u16| rows.steps[usize::from(*of)].status == Status::Success;
@@ -49,6 +50,10 @@ fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 11] {
         (
             step.history.len() <= HISTORY_MAX && step.history.is_sorted_by_key(|a| a.epoch),
             "history is short and in order",
+        ),
+        (
+            step.output_artifacts.len() <= ARTIFACTS_MAX && step.output_artifacts.iter().all(|a| a.epoch <= step.epoch),
+            "artifacts are few, and of attempts that were",
         ),
     ]
 }

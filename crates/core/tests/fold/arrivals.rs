@@ -5,14 +5,19 @@ use crate::{
     reference::{answers, arrive, permutations, reference, shuffled},
 };
 use proptest::prelude::*;
-use relaymesh_core::{fold::Fold, op::Op};
+use relaymesh_core::{
+    fold::Fold,
+    kernel::Rows,
+    op::{Kind, Op},
+};
+use std::collections::BTreeMap;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn rows_are_the_same_in_whatever_order_ops_arrive(
-        authors in 2..=4usize, moves in moves(10..60), seeds: [u64; 3],
+        authors in 2..=4usize, moves in moves(10..110), seeds: [u64; 3],
     ) {
         let ops = history(authors, &moves);
         let whole = Fold::of(ops.clone());
@@ -55,17 +60,22 @@ fn histories_are_not_all_refusals() {
     use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let (mut took_effect, mut refused, mut successes, mut compensated) = (0, 0, 0, 0);
-    for _ in 0..200 {
-        let moves = moves(10..60).new_tree(&mut runner).unwrap().current();
+    let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
+    for _ in 0..120 {
+        let moves = moves(20..140).new_tree(&mut runner).unwrap().current();
         let ops = history(3, &moves);
         let fold = Fold::of(ops.clone());
         let without = ops.iter().filter(|op| fold.no_effect(op.header.scope, op.header.op_id).is_some()).count();
+        let effective = ops.iter().filter(|op| fold.no_effect(op.header.scope, op.header.op_id).is_none());
+        effective.for_each(|op| *kinds.entry(op.body.kind()).or_default() += 1);
         refused += without;
         took_effect += ops.len() - without;
-        let steps = || fold.all_rows().flat_map(|rows| &rows.steps);
+        let steps = || fold.all_rows().filter_map(Rows::task).flat_map(|rows| &rows.steps);
         successes += steps().filter(|step| step.result.is_some()).count();
         compensated += steps().filter(|step| step.result.is_some() && step.is_compensation()).count();
     }
     assert!(took_effect > 1500 && refused > 1000, "{took_effect} took effect, {refused} did not");
-    assert!(successes > 200 && compensated > 0, "{successes} successes, {compensated} of compensations");
+    let never: Vec<_> = Kind::ALL.iter().filter(|kind| !kinds.contains_key(kind)).collect();
+    assert!(never.is_empty(), "{never:?} never took effect: {kinds:?}");
+    assert!(successes > 100 && compensated > 0, "{successes} successes, {compensated} of compensations");
 }

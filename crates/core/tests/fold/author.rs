@@ -6,7 +6,8 @@ use relaymesh_core::{
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
-    id::{LeaseToken, NodeId, OpId, TaskId, WorkerId},
+    id::{LeaseToken, NodeId, OpId, RepositoryId, TaskId, ThreadId, WorkerId},
+    kernel::Rows,
     lanes::Priority,
     name::Name,
     op::{Body, Chain, Header, Held, Op, Scope, WriteClass},
@@ -25,13 +26,15 @@ pub(crate) struct Author {
     pub(crate) view: Fold,
     /// Leases it has heard of, its own and others'.
     pub(crate) leases: Vec<(Scope, Held)>,
+    /// What its next op cites.
+    pub(crate) cites: Vec<OpId>,
 }
 
 impl Author {
     pub(crate) fn new(number: u128) -> Self {
         let node = NodeId::new(0, number);
         let (clock, chain) = (HlcClock::new(node), Chain::new(node, 1));
-        Self { node, clock, chain, view: Fold::default(), leases: Vec::new() }
+        Self { node, clock, chain, view: Fold::default(), leases: Vec::new(), cites: Vec::new() }
     }
 
     /// Takes in an op of another author.
@@ -69,7 +72,7 @@ impl Author {
     /// The newest op of the scope that took effect, as far as it knows.
     pub(crate) fn head(&self, scope: Scope) -> Hlc {
         let nothing = Hlc { wall_ms: 0, logical: 0, node: self.node };
-        self.view.rows(scope).map_or(nothing, |rows| rows.task.head)
+        self.view.rows(scope).map_or(nothing, Rows::head)
     }
 
     /// A time right after its last op, however long ago that was.
@@ -92,14 +95,14 @@ impl Author {
             namespace: name("default"),
             scope,
             write_class: WriteClass::AppendOnly,
-            causal_deps: Vec::new(),
+            causal_deps: self.cites.clone(),
         }
     }
 
     fn take_in(&mut self, op: &Op) {
         self.view.insert(op.clone());
         if let Body::ClaimWork { step, token, .. } = &op.body {
-            let rows = self.view.rows(op.header.scope);
+            let rows = self.view.rows(op.header.scope).and_then(Rows::task);
             let epoch = rows.and_then(|rows| rows.steps.get(usize::from(*step))).map_or(1, |step| step.epoch);
             self.leases.push((op.header.scope, Held { step: *step, epoch, token: *token }));
         }
@@ -108,6 +111,16 @@ impl Author {
 
 pub(crate) fn scope(number: u128) -> Scope {
     Scope::Task(TaskId::new(0, number))
+}
+
+/// Where everybody talks in these histories.
+pub(crate) fn thread() -> Scope {
+    Scope::Thread(ThreadId::new(0, 1))
+}
+
+/// What is locked in these histories.
+pub(crate) fn repository() -> Scope {
+    Scope::Repository(RepositoryId::of(&name("default"), "app"))
 }
 
 pub(crate) fn name(text: &str) -> Name {

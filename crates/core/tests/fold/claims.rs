@@ -7,6 +7,7 @@ use crate::{
 use relaymesh_core::{
     fold::{Fold, NoEffect},
     hlc::Hlc,
+    kernel::{self, Rows},
     op::{Body, ExpireReason, Op},
     task::{Refusal, Status, Step},
 };
@@ -24,14 +25,13 @@ fn complete(author: &mut Author, claim: &Op, at_ms: u64, text: &str) -> Op {
 }
 
 fn only(fold: &Fold) -> &Step {
-    &fold.rows(scope(0)).expect("the task is there").steps[0]
+    &fold.rows(scope(0)).and_then(Rows::task).expect("the task is there").steps[0]
 }
 
 fn refusal(fold: &Fold, op: &Op) -> Option<Refusal> {
-    match fold.no_effect(scope(0), op.header.op_id)? {
-        NoEffect::Refused(refusal) => Some(refusal.clone()),
-        other @ (NoEffect::SameTime(_) | NoEffect::Frozen { .. }) => panic!("{other}"),
-    }
+    let why = fold.no_effect(scope(0), op.header.op_id)?;
+    let NoEffect::Refused(kernel::Refusal::Task(refusal)) = why else { panic!("{why}") };
+    Some(refusal.clone())
 }
 
 #[test]

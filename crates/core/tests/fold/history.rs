@@ -1,27 +1,33 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
-use crate::author::{ASK, Author, START_MS, result, scope, step, submit};
+use crate::{
+    author::{ASK, Author, START_MS, name, repository, result, scope, step, submit, thread},
+    locking, talking,
+};
 use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
     id::{LeaseToken, OpId},
-    op::{Body, CancelMode, ExpireReason, Held, Op, Scope},
+    kernel::Rows,
+    op::{Body, CancelMode, ChainHead, ExpireReason, Held, Op, Scope},
+    row::StateHash,
     task::{Status, TaskRows},
 };
 
 /// One thing that happens, as numbers: who, what, and which one of those that fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Move {
-    who: usize,
-    what: u8,
-    pick: usize,
-    gap_ms: u64,
+    pub(crate) who: usize,
+    pub(crate) machine: u8,
+    pub(crate) what: u8,
+    pub(crate) pick: usize,
+    pub(crate) gap_ms: u64,
 }
 
 pub(crate) fn moves(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Move>> {
-    let one = (0..4usize, 0..100u8, 0..1000usize, 0..60u64);
-    vec(one.prop_map(|(who, what, pick, gap_ms)| Move { who, what, pick, gap_ms }), count)
+    let one = (0..4usize, 0..8u8, 0..100u8, 0..1000usize, 0..60u64);
+    vec(one.prop_map(|(who, machine, what, pick, gap_ms)| Move { who, machine, what, pick, gap_ms }), count)
 }
 
 /// All that was written, in the order of writing.
@@ -66,9 +72,18 @@ impl Story {
         if one.what < 25 {
             return self.hear(who);
         }
+        self.authors[who].cites = self.cites(who, one);
+        let op = if one.machine < 4 { self.about_a_task(who, one) } else { self.about_another(who, one) };
+        self.ops.extend(op);
+    }
+
+    fn about_a_task(&mut self, who: usize, one: Move) -> Option<Op> {
         let scope = scope(u128::from(one.pick.is_multiple_of(3)));
-        let Some(rows) = self.authors[who].view.rows(scope).cloned() else { return };
-        let op = match one.what {
+        let Some(rows) = self.authors[who].view.rows(scope).and_then(Rows::task).cloned() else {
+            // Purged, or never heard of. Nonsense is welcome.
+            return Some(self.authors[who].say(scope, self.now_ms, submit(vec![step("again", &[], None, false)])));
+        };
+        Some(match one.what {
             90..=92 => self.back_dated(who, scope, one.pick),
             93..=94 => self.at_a_copied_time(who, scope, one.pick),
             95 => self.forked(who, scope, one.pick),
@@ -76,8 +91,48 @@ impl Story {
                 let body = self.body(who, &rows, scope, one);
                 self.authors[who].say(scope, self.now_ms, body)
             }
+        })
+    }
+
+    /// Something about the repository or the thread. Liars date back and copy times here too.
+    fn about_another(&mut self, who: usize, one: Move) -> Option<Op> {
+        if one.pick.is_multiple_of(5) {
+            self.now_ms += locking::TTL_MS; // or nothing would ever run out
+        }
+        let (scope, body) = if one.what == 99 {
+            let head = ChainHead { origin: self.authors[who].node, origin_epoch: 1, seq: 1, hash: Hash::default() };
+            (Scope::Log, Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) })
+        } else if one.machine < 6 {
+            (repository(), locking::body(&self.authors[who], self.now_ms, one))
+        } else {
+            (thread(), talking::body(&self.authors[who], self.now_ms, one))
         };
-        self.ops.push(op);
+        let author = &mut self.authors[who];
+        let hlc = match one.what {
+            90..=92 => author.oldest_time(),
+            93..=94 => self.ops[one.pick % self.ops.len()].header.hlc,
+            95 => return Some(self.forked(who, scope, one.pick)),
+            _ => return Some(author.say(scope, self.now_ms, body)),
+        };
+        Some(author.say_at(scope, hlc.max(author.oldest_time()), body))
+    }
+
+    /// What the next op of an author cites: mostly nothing; what was written before, heard of or not; what is yet to be
+    /// written, which can never be older; itself; what nobody ever writes.
+    fn cites(&self, who: usize, one: Move) -> Vec<OpId> {
+        let before = |back: usize| self.ops.iter().rev().nth(one.pick % back).map(|op| op.header.op_id);
+        let author = &self.authors[who];
+        let of = |author: &Author, ahead: u64| {
+            OpId::new(author.chain.next_seq() + ahead, u128::from_be_bytes(author.node.to_bytes()))
+        };
+        match one.pick % 37 {
+            0..=7 => before(4).into_iter().collect(),
+            8..=11 => before(3).into_iter().chain(before(30)).collect(),
+            12 => vec![of(&self.authors[(who + 1) % self.authors.len()], 0)],
+            13 => before(5).into_iter().chain([of(author, 0)]).collect(),
+            14 if one.gap_ms < 20 => vec![OpId::new(99, 99)],
+            _ => Vec::new(),
+        }
     }
 
     /// Hears everything that was written so far.
@@ -121,6 +176,14 @@ impl Story {
             84..=86 => Body::ApproveStep { step: waiting, ask },
             87 => Body::DenyStep { step: waiting, ask, reason: text() },
             88 => Body::ApproveStep { step: any, ask: Hash::default() },
+            96 => Body::RecordArtifact {
+                held,
+                kind: name("log"),
+                name: name("out"),
+                content: result("log"),
+                about: Vec::new(),
+            },
+            97 => Body::PurgeScope {},
             89 => submit(vec![step("other", &[], None, false)]),
             _ => self.stale(who, scope, one.pick),
         }

@@ -6,8 +6,12 @@
 
 mod arrivals;
 mod author;
+mod causes;
 mod claims;
 mod history;
 mod integrity;
+mod locking;
 mod order;
+mod purges;
 mod reference;
+mod talking;

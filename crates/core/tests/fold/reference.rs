@@ -5,9 +5,9 @@ use relaymesh_core::{
     fold::Fold,
     hlc::Hlc,
     id::NodeId,
+    kernel::{Rows, apply, validate},
     op::{Header, Op, Scope},
     row::StateHash,
-    task::{TaskRows, apply, validate},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,18 +46,56 @@ pub(crate) fn admitted(ops: &[Op]) -> Vec<Op> {
     let frozen =
         |header: &Header| forks.get(&(header.origin, header.origin_epoch)).is_some_and(|from| header.seq >= *from);
     let alone = |header: &Header| times[&(header.scope, header.hlc)] == 1;
-    let mut admitted: Vec<Op> = distinct.into_iter().filter(|op| alone(&op.header) && !frozen(&op.header)).collect();
+    let caused = caused(&distinct);
+    let mut admitted: Vec<Op> = distinct
+        .into_iter()
+        .zip(caused)
+        .filter(|(op, caused)| *caused && alone(&op.header) && !frozen(&op.header))
+        .map(|(op, _)| op)
+        .collect();
     admitted.sort_by_key(|op| op.header.hlc);
     admitted
 }
 
+/// Whether what each op cites lets it take effect. Said over and over until nothing changes: an op is settled when it can
+/// never take effect, or when everything that it cites is there, older and settled.
+fn caused(ops: &[Op]) -> Vec<bool> {
+    let mut settled: Vec<Option<bool>> = vec![None; ops.len()];
+    loop {
+        let before = settled.clone();
+        for (index, op) in ops.iter().enumerate() {
+            settled[index] = verdict(ops, &before, op);
+        }
+        if settled == before {
+            return settled.into_iter().map(|verdict| verdict == Some(true)).collect();
+        }
+    }
+}
+
+/// `None` while it waits.
+fn verdict(ops: &[Op], settled: &[Option<bool>], op: &Op) -> Option<bool> {
+    if op.header.causal_deps.contains(&op.header.op_id) {
+        return Some(false);
+    }
+    for dep in &op.header.causal_deps {
+        let named = || ops.iter().zip(settled).filter(|(other, _)| other.header.op_id == *dep);
+        let older = || named().filter(|(other, _)| other.header.hlc < op.header.hlc);
+        if named().next().is_some() && older().next().is_none() {
+            return Some(false);
+        }
+        older().find_map(|(_, verdict)| *verdict)?;
+    }
+    Some(true)
+}
+
 /// The rows, by scope.
-pub(crate) fn reference(ops: &[Op]) -> BTreeMap<Scope, TaskRows> {
-    let mut scopes: BTreeMap<Scope, Option<TaskRows>> = BTreeMap::new();
+pub(crate) fn reference(ops: &[Op]) -> BTreeMap<Scope, Rows> {
+    let mut scopes: BTreeMap<Scope, Option<Rows>> = BTreeMap::new();
     for op in admitted(ops) {
         let _ = apply(scopes.entry(op.header.scope).or_default(), &op, &mut Vec::new());
     }
-    scopes.into_iter().filter_map(|(scope, rows)| Some((scope, rows?))).collect()
+    let stored = |rows: &Rows| !matches!(rows, Rows::Purged(_));
+    scopes.into_iter().filter_map(|(scope, rows)| Some((scope, rows.filter(stored)?))).collect()
 }
 
 /// Takes the ops in one after the other and checks after each one that all rows are valid.
@@ -73,7 +111,7 @@ pub(crate) fn arrive(ops: impl IntoIterator<Item = Op>) -> Fold {
 }
 
 /// Everything that can be asked of a fold.
-pub(crate) fn answers(fold: &Fold, ops: &[Op]) -> (Vec<TaskRows>, StateHash, Vec<Option<String>>) {
+pub(crate) fn answers(fold: &Fold, ops: &[Op]) -> (Vec<Rows>, StateHash, Vec<Option<String>>) {
     let why = |op: &Op| fold.no_effect(op.header.scope, op.header.op_id).map(|reason| format!("{reason:?}"));
     (fold.all_rows().cloned().collect(), fold.state_hash(), ops.iter().map(why).collect())
 }

@@ -43,6 +43,11 @@ impl Attempts {
         self.own
     }
 
+    /// How many there are in all.
+    pub(super) fn len(&self) -> usize {
+        self.by_step.len()
+    }
+
     pub(super) fn contains(&self, step: StepId) -> bool {
         self.by_step.contains_key(&step)
     }

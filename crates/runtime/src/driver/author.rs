@@ -22,11 +22,11 @@ impl<R: Reader, W: World> Engine<R, W> {
             None => None,
         };
         let namespace = namespace.ok_or(Refusal::NoTask)?;
-        let op = self.stamp(task, namespace, caller, body)?;
+        let op = self.stamp(Scope::Task(task), namespace, caller, body)?;
         let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
         let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
         apply(&mut entry.rows, &op, &mut self.effects)?;
-        self.accept(op, marks);
+        self.accept(task, op, marks);
         Ok(self.status(task))
     }
 
@@ -38,18 +38,24 @@ impl<R: Reader, W: World> Engine<R, W> {
         caller: &Caller,
         body: Body,
     ) -> Result<u64, super::Error> {
-        let op = self.stamp(task, namespace, caller, body)?;
+        let op = self.stamp(Scope::Task(task), namespace, caller, body)?;
         let pos = op.pos;
         let mut rows = None;
         apply(&mut rows, &op, &mut self.effects)?;
         if let Some(rows) = rows {
             self.cache.insert_new(rows);
         }
-        self.accept(op, marks(None, !self.watchers.is_empty()));
+        self.accept(task, op, marks(None, !self.watchers.is_empty()));
         Ok(pos)
     }
 
-    fn stamp(&mut self, task: TaskId, namespace: Name, caller: &Caller, body: Body) -> Result<Op, super::Error> {
+    pub(super) fn stamp(
+        &mut self,
+        scope: Scope,
+        namespace: Name,
+        caller: &Caller,
+        body: Body,
+    ) -> Result<Op, super::Error> {
         let now = self.world.now();
         let hlc = self.hlc.tick(now.wall_ms).map_err(|error| super::Error::Indeterminate(error.to_string()))?;
         let head = &self.open.batch.head;
@@ -62,19 +68,15 @@ impl<R: Reader, W: World> Engine<R, W> {
             author: caller.author.clone(),
             source: caller.source.clone(),
             namespace,
-            scope: Scope::Task(task),
+            scope,
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
         };
         Ok(Op { pos: head.pos + 1, header, body })
     }
 
-    fn accept(&mut self, op: Op, marks: Option<Vec<u32>>) {
-        let task = op.task();
-        let head = &mut self.open.batch.head;
-        let link = head.chain.append(&op.header, &op.body);
-        head.pos = op.pos;
-        self.open.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
+    fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>) {
+        self.append(&op);
         if let Some(entry) = self.cache.get_mut(task) {
             if !entry.dirty {
                 entry.dirty = true;
@@ -85,6 +87,14 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         self.take_up_effects(task, &op.body);
+    }
+
+    /// Puts an op that took effect on the chain.
+    pub(super) fn append(&mut self, op: &Op) {
+        let head = &mut self.open.batch.head;
+        let link = head.chain.append(&op.header, &op.body);
+        head.pos = op.pos;
+        self.open.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
     }
 
     fn take_up_effects(&mut self, task: TaskId, body: &Body) {
@@ -144,5 +154,5 @@ fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
         attempt: step.attempt,
         error: step.error.clone(),
     });
-    Event { pos: op.pos, kind: op.body.kind(), task: op.task(), status: rows.task.status, steps: steps.collect() }
+    Event { pos: op.pos, kind: op.body.kind(), task: rows.task.id, status: rows.task.status, steps: steps.collect() }
 }

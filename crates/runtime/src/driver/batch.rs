@@ -5,6 +5,7 @@ use crate::world::{Finished, Hold};
 use relaymesh_core::{
     id::{StepId, TaskId},
     name::Name,
+    op::Scope,
     task::spec::IdempotencyKey,
 };
 use relaymesh_store::{Batch, Content, ContentKey, Head};
@@ -16,6 +17,8 @@ pub(super) struct Open {
     pub(super) after: After,
     /// How many of the touched tasks have their rows in the batch.
     pub(super) rows_put: usize,
+    /// How many of the other touched scopes have.
+    pub(super) scopes_put: usize,
 }
 
 /// What happens once the batch is durable.
@@ -25,6 +28,8 @@ pub(super) struct After {
     pub(super) replies: Vec<(Reply, Result<Answer, Error>)>,
     /// Tasks with changed rows; again if they changed after their rows were put.
     pub(super) touched: Vec<TaskId>,
+    /// Other scopes with changed rows, likewise.
+    pub(super) touched_scopes: Vec<Scope>,
     /// Claims whose work may begin.
     pub(super) starts: Vec<Hold>,
     /// Attempts that no longer count.
@@ -54,7 +59,7 @@ pub(super) struct InFlight {
 
 impl Open {
     pub(super) fn new(head: Head) -> Self {
-        Self { batch: Batch::new(head), after: After::default(), rows_put: 0 }
+        Self { batch: Batch::new(head), after: After::default(), rows_put: 0, scopes_put: 0 }
     }
 
     /// Whether there is anything to commit or anybody to answer.

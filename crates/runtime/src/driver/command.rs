@@ -2,13 +2,17 @@
 
 use crate::world::{Hold, Outcome};
 use relaymesh_core::{
+    content::Media,
     hash::Hash,
-    id::{StepId, TaskId, WorkerId},
+    id::{LeaseToken, MessageId, StepId, TaskId, ThreadId, WorkerId},
+    lanes::Priority,
+    lock::{Case, Key, Mode, RepositoryName},
+    message::{Draft, State},
     name::Name,
-    op::{CancelMode, Kind, WriteClass},
+    op::{CancelMode, HeldLock, HeldMessage, Kind, WriteClass},
     task::{Refusal, Status, request::Prepared, spec::Schedule},
 };
-use relaymesh_store::{Blobs, Content};
+use relaymesh_store::{Blobs, Content, ContentKey};
 
 /// One command with who asks and where the answer goes.
 pub struct Request {
@@ -93,6 +97,10 @@ pub enum Command {
         /// Hash of what was read.
         ask: Hash,
     },
+    /// Something about a lock.
+    Lock(LockCommand),
+    /// Something about a message.
+    Message(MessageCommand),
     /// Refuse what a step asks.
     Deny {
         /// Which.
@@ -102,6 +110,161 @@ pub enum Command {
         /// Why, for people.
         reason: String,
     },
+}
+
+/// What a caller asks for about a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockCommand {
+    /// Take it, or take it again.
+    Acquire {
+        /// The team or project it belongs to.
+        namespace: Name,
+        /// In which repository.
+        repository: RepositoryName,
+        /// A key or a path glob.
+        key: Key,
+        /// Alone, or with others.
+        mode: Mode,
+        /// Whether upper and lower case are one.
+        case: Case,
+        /// For whom.
+        holder: Name,
+        /// The token of a lock that is held already; without one, a new one is made.
+        token: Option<LeaseToken>,
+        /// For how long.
+        ttl_ms: u64,
+        /// What for, for people.
+        purpose: String,
+    },
+    /// Keep it longer.
+    Renew {
+        /// The team or project it belongs to.
+        namespace: Name,
+        /// In which repository.
+        repository: RepositoryName,
+        /// Which.
+        held: HeldLock,
+        /// For how long from now.
+        ttl_ms: u64,
+    },
+    /// Give it back.
+    Release {
+        /// The team or project it belongs to.
+        namespace: Name,
+        /// In which repository.
+        repository: RepositoryName,
+        /// Which.
+        held: HeldLock,
+    },
+}
+
+/// What a caller asks for about a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageCommand {
+    /// Say something to an agent.
+    Send(Box<Letter>),
+    /// Take the next message for an agent, if there is one.
+    Take {
+        /// The team or project it belongs to.
+        namespace: Name,
+        /// For whom.
+        agent: Name,
+        /// Who works on it.
+        worker: WorkerId,
+        /// For how long without a word.
+        lease_ms: u64,
+    },
+    /// It is dealt with.
+    Acknowledge {
+        /// Its thread.
+        thread: ThreadId,
+        /// Which delivery.
+        held: HeldMessage,
+    },
+    /// It is dealt with, and this is the answer.
+    Reply {
+        /// Its thread.
+        thread: ThreadId,
+        /// Which delivery.
+        held: HeldMessage,
+        /// What kind of bytes.
+        media: Media,
+        /// The answer.
+        content: Content,
+    },
+    /// It could not be dealt with.
+    Fail {
+        /// Its thread.
+        thread: ThreadId,
+        /// Which delivery.
+        held: HeldMessage,
+        /// Whether another delivery may help.
+        retryable: bool,
+        /// Why, for people.
+        error: String,
+    },
+    /// Give it back undone; the delivery does not count.
+    Return {
+        /// Its thread.
+        thread: ThreadId,
+        /// Which delivery.
+        held: HeldMessage,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Deliver one again that came to nothing.
+    Redrive {
+        /// Its thread.
+        thread: ThreadId,
+        /// Which.
+        message: MessageId,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// A message to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The team or project it belongs to.
+    pub namespace: Name,
+    /// In which thread; without one, it begins a new one.
+    pub thread: Option<ThreadId>,
+    /// Its own name; whoever repeats a send repeats it. Without one, a new one is made.
+    pub message: Option<MessageId>,
+    /// Who says it.
+    pub from: Name,
+    /// Who is to hear it.
+    pub to: Name,
+    /// Which lane it waits in.
+    pub priority: Priority,
+    /// The message of this thread that it is about.
+    pub reply_to: Option<MessageId>,
+    /// The step that the answer completes, held by the caller (R38).
+    pub asks: Option<Hold>,
+    /// What kind of bytes.
+    pub media: Media,
+    /// What it says.
+    pub content: Content,
+    /// One trace from the first message to the last answer.
+    pub trace_id: u128,
+    /// After this time it is too old.
+    pub ttl_ms: Option<u64>,
+    /// How often it may be handed out.
+    pub max_deliveries: u32,
+}
+
+/// A message in its recipient's hands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// What its recipient shows to prove it.
+    pub held: HeldMessage,
+    /// What was sent.
+    pub draft: Draft,
+    /// Where the content lies.
+    pub content: ContentKey,
 }
 
 /// A task to be accepted.
@@ -165,6 +328,35 @@ pub enum Answer {
     },
     /// The step is the worker's.
     Claimed(Hold),
+    /// The lock is the caller's.
+    Locked {
+        /// What its holder shows to prove it.
+        held: HeldLock,
+        /// Until when, without a renewal.
+        deadline_ms: u64,
+    },
+    /// The lock is nobody's.
+    Released,
+    /// The message rests here now.
+    Message {
+        /// Its thread.
+        thread: ThreadId,
+        /// The message.
+        message: MessageId,
+        /// Where it rests.
+        state: State,
+    },
+    /// The next message, if there was one.
+    Taken(Option<Box<Delivery>>),
+    /// The message is answered.
+    Replied {
+        /// Its thread.
+        thread: ThreadId,
+        /// The answer.
+        message: MessageId,
+        /// The step that asked, if one did, and whether the answer completed it.
+        completed: Option<(StepId, bool)>,
+    },
     /// It is done; the step or task rests here now.
     Done {
         /// Where it rests.
@@ -178,6 +370,12 @@ pub enum Error {
     /// Rejected by the rules; nothing changed.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// Rejected by the rules about locks; nothing changed.
+    #[error(transparent)]
+    Lock(relaymesh_core::lock::Refusal),
+    /// Rejected by the rules about messages; nothing changed.
+    #[error(transparent)]
+    Message(relaymesh_core::message::Refusal),
     /// Rejected: the key was used for another request (D5). Nothing changed.
     #[error("the key `{key}` belongs to {task}, which was another request")]
     KeyReused {

@@ -8,7 +8,7 @@ use super::{
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
 use relaymesh_core::{id::TaskId, lanes::Lanes, task::Status};
 use relaymesh_store::{Batch, Reader};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// How long to wait before a full disk is tried again.
 const FULL_RETRY_MS: u64 = 1_000;
@@ -37,8 +37,20 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Answers everybody and does everything that waited for the last commit.
     pub fn tell(&mut self) {
         let Some(InFlight { number, batch, after }) = self.durable.take() else { return };
-        let After { replies, touched, starts, stops, ended, outcomes: _, leases, keys, wake_ms, overflow, events } =
-            after;
+        let After {
+            replies,
+            touched,
+            touched_scopes: _,
+            starts,
+            stops,
+            ended,
+            outcomes: _,
+            leases,
+            keys,
+            wake_ms,
+            overflow,
+            events,
+        } = after;
         for key in keys {
             self.keys.remove(&key);
         }
@@ -65,6 +77,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         for task in touched {
             self.cache.settle(task, number);
         }
+        self.scopes.settle(number);
     }
 
     /// Begins at most `max` attempts whose claims are durable; `true` when more of them wait. In between, whatever was
@@ -84,6 +97,13 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Begins an attempt whose claim is durable.
     fn start(&mut self, hold: Hold, batch: &Batch) {
+        // A roll-back has let go of the rows; what is durable can be read again.
+        if let Err(error) = self.cache.load(hold.step.task, &mut self.reader) {
+            self.world.alert(Alert::Unreadable(error.to_string()));
+            self.attempts.end(hold.step, hold.epoch);
+            self.look_again(); // and then the lease is found without an attempt, and revoked
+            return;
+        }
         let Some((step, _)) = self.step(hold.step.task, hold.step.index) else { return };
         if step.status != Status::Running || step.epoch != hold.epoch {
             return; // cancelled or expired meanwhile
@@ -95,7 +115,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let outcome = match self.input(hold, batch) {
             Ok(input) => self.world.start(Work { hold, agent, attempt, input }),
-            Err(error) => Some(Outcome::Failed { error, retryable: false }),
+            Err(super::input::Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
         if let Some(outcome) = outcome {
             self.handle_finished(Finished { hold, outcome });
@@ -108,14 +128,16 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.world.alert(Alert::DiskFull(detail.clone()));
         let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
         self.cache.clear();
+        self.scopes.clear();
         self.window = Lanes::new(self.config.max_consecutive_high);
         self.windowed.clear();
-        self.keys.clear();
-        self.backlog = true;
+        // Keys that no reader sees yet: their tasks never came to be.
+        let unborn: BTreeSet<TaskId> = self.keys.drain().map(|(_, task)| task).collect();
+        // Not looked at before the disk may have room again: a claim would only be rolled back too.
+        self.backlog = false;
         let now = self.world.now();
         self.due_ms = Some(now.wall_ms + FULL_RETRY_MS);
         self.retry_at_ms = Some(now.mono_ms + FULL_RETRY_MS);
-        let mut touched = Vec::new();
         for after in [in_flight.after, open.after] {
             for (reply, _) in after.replies {
                 reply(Err(Error::DiskFull(detail.clone())));
@@ -127,20 +149,20 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.waiters.entry(task).or_default().extend(replies);
             }
             self.untold.extend(after.outcomes);
-            touched.extend(after.touched);
         }
-        for task in touched {
-            self.disappoint_waiters(task, &detail);
+        // Whoever waits for a task that never came to be would wait for ever: tell them.
+        for task in unborn {
+            for reply in self.waiters.remove(&task).into_iter().flatten() {
+                reply(Err(Error::DiskFull(detail.clone())));
+            }
         }
     }
 
-    /// Whoever waits for a task that never came to be will wait for ever: tell them.
-    fn disappoint_waiters(&mut self, task: TaskId, detail: &str) {
-        if self.waiters.contains_key(&task) && matches!(self.reader.task(task), Ok(None)) {
-            for reply in self.waiters.remove(&task).into_iter().flatten() {
-                reply(Err(Error::DiskFull(detail.to_owned())));
-            }
-        }
+    /// Something could not be read: outcomes that were not written down and leases that nobody watches are taken up
+    /// again in a while.
+    pub(super) fn look_again(&mut self) {
+        let at_ms = self.world.now().mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+        self.retry_at_ms = earlier(self.retry_at_ms, Some(at_ms));
     }
 
     fn poison(&mut self, in_flight: InFlight, why: &str) {

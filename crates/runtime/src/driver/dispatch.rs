@@ -1,6 +1,6 @@
 //! Who runs next: the ready window, filled from offers and, when those have overflowed, from the store's queues.
 
-use super::{attempts::Worker, engine::Engine};
+use super::{attempts::Worker, commit::earlier, engine::Engine};
 use crate::world::{Alert, Hold, World};
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -38,9 +38,11 @@ impl<R: Reader, W: World> Engine<R, W> {
                 && low
                 && let Err(error) = self.refill()
             {
-                // Looked at again when something next falls due, and at every start.
+                // Not at once, or an unreadable disk would keep the processor busy; but soon, whatever else falls due.
                 self.world.alert(Alert::Unreadable(error.to_string()));
                 self.backlog = false;
+                let again_ms = self.world.now().wall_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+                self.due_ms = earlier(self.due_ms, Some(again_ms));
             }
             let Some((_, (task, index))) = self.window.pop() else { return };
             if let Some((_, key)) = self.step(task, index) {
@@ -108,6 +110,9 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let Some(last) = page.last() else { break };
                 after = Some(*last);
                 for (_, key) in page {
+                    if self.window.len() >= self.config.queue_capacity {
+                        break;
+                    }
                     found += usize::from(self.take_in(key, now_ms)?);
                 }
             }

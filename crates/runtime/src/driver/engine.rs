@@ -5,8 +5,13 @@ use super::{
     batch::{InFlight, Open},
     cache::Cache,
     command::{Caller, Event, Reply},
+    commit::earlier,
+    scopes::Scopes,
 };
-use crate::world::{Finished, Hold, World};
+use crate::{
+    clock::Now,
+    world::{Finished, Hold, World},
+};
 use relaymesh_core::{
     hlc::HlcClock,
     id::{NodeId, RequestId, TaskId, WorkerId},
@@ -14,7 +19,7 @@ use relaymesh_core::{
     name::Name,
     task::{Effect, spec::IdempotencyKey},
 };
-use relaymesh_store::{Batch, Error, Head, Reader, StepKey};
+use relaymesh_store::{Batch, Error, Head, Reader, ScopePut, StepKey};
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     sync::Arc,
@@ -64,6 +69,11 @@ pub struct Engine<R, W> {
     pub(super) head: Head,
     pub(super) hlc: HlcClock,
     pub(super) cache: Cache,
+    pub(super) scopes: Scopes,
+    /// When this engine began.
+    pub(super) began: Now,
+    /// When a delivery from before the start runs out after all.
+    pub(super) scopes_due_ms: Option<u64>,
     pub(super) open: Open,
     pub(super) in_flight: Option<InFlight>,
     /// A batch that is durable, and nobody has been told yet.
@@ -97,11 +107,12 @@ pub(super) type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
-    pub fn new(mut reader: R, world: W, config: Config) -> Result<Self, Error> {
+    pub fn new(mut reader: R, mut world: W, config: Config) -> Result<Self, Error> {
         let head = reader.head()?;
         let newest_request = reader.newest_request()?;
         let node = head.chain.origin;
         let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
+        let began = world.now();
         let mut engine = Self {
             window: Lanes::new(config.max_consecutive_high),
             config,
@@ -114,6 +125,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             open: Open::new(head.clone()),
             head,
             cache: Cache::default(),
+            scopes: Scopes::default(),
+            began,
+            scopes_due_ms: None,
             in_flight: None,
             durable: None,
             batches: 0,
@@ -181,6 +195,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub fn poll_batch(&mut self) -> Option<Arc<Batch>> {
         let settled = self.settled_batch();
         self.cache.settle_visitors(settled);
+        self.scopes.settle(settled);
         if self.in_flight.is_some() || self.poisoned.is_some() {
             return None;
         }
@@ -200,7 +215,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Writes the rows that have changed into the batch being decided. Whoever has nothing better to do while the store is
     /// busy does it early, and the store waits less for its next batch.
     pub fn put_rows(&mut self) {
-        let Open { batch, after, rows_put } = &mut self.open;
+        let Open { batch, after, rows_put, scopes_put } = &mut self.open;
         for task in &after.touched[*rows_put..] {
             let Some(entry) = self.cache.get_mut(*task) else { continue };
             entry.dirty = false;
@@ -210,5 +225,15 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         *rows_put = after.touched.len();
+        for scope in &after.touched_scopes[*scopes_put..] {
+            let Some(entry) = self.scopes.get_mut(*scope) else { continue };
+            entry.dirty = false;
+            entry.batch = self.batches + 1;
+            let before = batch.scopes.len();
+            entry.saved.put(*scope, entry.rows.as_ref(), batch);
+            let due = batch.scopes[before..].iter().filter_map(ScopePut::due_ms).min();
+            after.wake_ms = earlier(after.wake_ms, due);
+        }
+        *scopes_put = after.touched_scopes.len();
     }
 }

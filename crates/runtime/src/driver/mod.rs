@@ -25,7 +25,11 @@ mod commit;
 mod dispatch;
 mod engine;
 mod input;
+mod locks;
+mod messages;
 mod recover;
+mod scopes;
+mod sizes;
 mod threads;
 mod ticks;
 mod verbs;
@@ -33,6 +37,10 @@ mod verbs;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Answer, Caller, Command, Error, Event, Reply, Request, StepEvent, Submit, Until};
+pub use command::{
+    Answer, Caller, Command, Delivery, Error, Event, Letter, LockCommand, MessageCommand, Reply, Request, StepEvent,
+    Submit, Until,
+};
 pub use engine::{Config, Engine};
+pub use sizes::Sizes;
 pub use threads::{Driver, Handle};

@@ -5,9 +5,9 @@ use crate::world::{Alert, World};
 use relaymesh_core::{
     id::StepId,
     op::{Body, ExpireReason},
-    task::Refusal,
+    task::{Refusal, spec::Ask},
 };
-use relaymesh_store::{Queue, Reader};
+use relaymesh_store::{Error, Queue, Reader};
 
 const PAGE: usize = 256;
 
@@ -52,27 +52,36 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn take_up_due(&mut self, now_ms: u64) {
         self.backlog = true;
-        self.deny_unanswered(now_ms);
-        self.due_ms = match self.reader.next_due(now_ms) {
-            Ok(due_ms) => due_ms,
-            Err(error) => {
-                self.world.alert(Alert::Unreadable(error.to_string()));
-                Some(now_ms + self.config.reclaim_scan_interval_ms)
-            }
+        self.scopes_due_ms = None;
+        let later_ms = now_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+        let mut look = || {
+            self.deny_unanswered(now_ms)?;
+            let next_ms = if self.expire_scopes(now_ms)? { None } else { Some(later_ms) };
+            Ok(earlier(earlier(next_ms, self.scopes_due_ms), self.reader.next_due(now_ms)?))
         };
+        let next_ms: Result<_, Error> = look();
+        self.due_ms = next_ms.unwrap_or_else(|error| {
+            self.world.alert(Alert::Unreadable(error.to_string()));
+            Some(later_ms)
+        });
     }
 
     /// Approvals that nobody gave in time are denied.
-    fn deny_unanswered(&mut self, now_ms: u64) {
+    fn deny_unanswered(&mut self, now_ms: u64) -> Result<(), Error> {
         let caller = self.itself.clone();
-        let Ok(page) = self.reader.due(Queue::Approval, now_ms, None, PAGE) else { return };
-        for (_, key) in page {
-            let Ok(Some(task)) = self.cache.load_key(key.task(), &mut self.reader) else { continue };
-            let Some((step, _)) = self.step(task, key.place()) else { continue };
-            let Some(ask) = step.spec.approve.as_ref().map(relaymesh_core::task::spec::Ask::hash) else { continue };
-            let reason = "nobody answered in time".to_owned();
-            // Refused when it was decided meanwhile, which is just as well.
-            let _ = self.write(task, &caller, Body::DenyStep { step: key.place(), ask, reason });
+        let mut after = None;
+        loop {
+            let page = self.reader.due(Queue::Approval, now_ms, after, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(*last);
+            for (_, key) in page {
+                let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { continue };
+                let Some((step, _)) = self.step(task, key.place()) else { continue };
+                let Some(ask) = step.spec.approve.as_ref().map(Ask::hash) else { continue };
+                let reason = "nobody answered in time".to_owned();
+                // Refused when it was decided meanwhile, which is just as well.
+                let _ = self.write(task, &caller, Body::DenyStep { step: key.place(), ask, reason });
+            }
         }
     }
 
@@ -84,9 +93,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         while let Some((step, epoch, what)) = self.attempts.pop_passed(mono_ms) {
             let later = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
-            if jump.is_some()
-                || matches!(self.end_attempt(step, epoch, what), Err(super::Error::Refused(Refusal::LeaseRuns { .. })))
-            {
+            let not_now = |ended: Result<(), super::Error>| {
+                matches!(ended, Err(super::Error::Refused(Refusal::LeaseRuns { .. }) | super::Error::Store(_)))
+            };
+            if jump.is_some() || not_now(self.end_attempt(step, epoch, what)) {
                 self.attempts.put_off(step, epoch, what, later);
             }
         }

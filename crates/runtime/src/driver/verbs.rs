@@ -30,6 +30,8 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Err(error) => Err(error),
             },
             Command::Wait { task } => return self.wait(task, reply),
+            Command::Lock(command) => self.lock(&caller, command),
+            Command::Message(command) => self.message(&caller, command),
             Command::Claim { step, worker, lease_ms } => {
                 self.claim(&caller, step, worker, lease_ms).map(Answer::Claimed)
             }
@@ -79,10 +81,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let caller = self.itself.clone();
         let finished = Finished { outcome: sized(finished.outcome), ..finished };
-        self.open.after.outcomes.push(finished.clone());
         // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
-        if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome) {
+        if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome.clone()) {
             self.world.alert(crate::world::Alert::Unreadable(error.to_string()));
+            self.untold.push_back(finished);
+            self.look_again();
+        } else {
+            self.open.after.outcomes.push(finished);
         }
     }
 
@@ -171,7 +176,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         done(Status::Running)
     }
 
-    fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {
+    pub(super) fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {
         match outcome {
             Outcome::Done { result: Content::Inline(result), .. } if result.len() > INLINE_BYTES_MAX => {
                 Err(Error::ResultTooLong { found: result.len() })
@@ -194,7 +199,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// Content is kept in the order of its keys; an op that came after may have brought some already.
-    fn put_content(&mut self, put: ContentPut) {
+    pub(super) fn put_content(&mut self, put: ContentPut) {
         let content = &mut self.open.batch.content;
         let at = content.iter().rposition(|other| other.key < put.key).map_or(0, |index| index + 1);
         content.insert(at, put);

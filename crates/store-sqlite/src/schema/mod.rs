@@ -32,7 +32,7 @@ pub(crate) struct Migration {
 /// Every migration there is, in order.
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, description: "log, rows, content, journals", sql: tables::V1 },
-    Migration { version: 2, description: "blobs", sql: tables::V2 },
+    Migration { version: 2, description: "blobs, and scopes other than tasks", sql: tables::V2 },
 ];
 
 /// The newest schema that this program knows.

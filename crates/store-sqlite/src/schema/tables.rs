@@ -105,8 +105,32 @@ CREATE TABLE worker_heartbeats (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Migration 2. Content that lies in a blob has no bytes here.
+/// Migration 2. Content that lies in a blob has no bytes in its row. Scopes other than tasks share one table: the part of
+/// a scope's own row is empty, and so it is the first of its rows.
 pub(super) const V2: &str = "
+CREATE TABLE scope_rows (
+    scope          BLOB    NOT NULL,
+    part           BLOB    NOT NULL,
+    namespace      TEXT    NOT NULL,
+    name           TEXT    NOT NULL,
+    due_ms         INTEGER,
+    from_agent     TEXT,
+    to_agent       TEXT,
+    state          INTEGER,
+    lane           INTEGER,
+    sent_at_ms     INTEGER,
+    queued_ms      INTEGER,
+    task_id        BLOB,
+    content_pos    INTEGER NOT NULL,
+    sum            BLOB    NOT NULL,
+    row            BLOB    NOT NULL,
+    PRIMARY KEY (scope, part)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idx_scopes_due ON scope_rows (due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX idx_messages_inbox ON scope_rows (to_agent, lane, queued_ms, scope, part) WHERE queued_ms IS NOT NULL;
+DROP TABLE messages;
+CREATE INDEX idx_messages_state_priority_created ON scope_rows (state, lane, sent_at_ms) WHERE state IS NOT NULL;
+
 ALTER TABLE content ADD COLUMN blob_hash BLOB;
 ALTER TABLE content ADD COLUMN blob_bytes INTEGER;
 CREATE INDEX idx_content_blob ON content (blob_hash) WHERE blob_hash IS NOT NULL;

@@ -5,7 +5,8 @@
 //! (some ten microseconds an id), which is fine for people; programs ask the reader.
 
 use relaymesh_core::{
-    id::{LeaseToken, NodeId, RequestId, TaskId},
+    id::{LeaseToken, MessageId, NodeId, RequestId, TaskId},
+    message::State,
     task::Status,
 };
 
@@ -13,8 +14,8 @@ const CROCKFORD: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const HEX: &str = "0123456789ABCDEF";
 
 /// Name and text of each view.
-pub(super) fn all() -> [(&'static str, String); 3] {
-    [("tasks", tasks()), ("steps", steps()), ("idempotency", idempotency())]
+pub(super) fn all() -> [(&'static str, String); 4] {
+    [("tasks", tasks()), ("steps", steps()), ("idempotency", idempotency()), ("messages", messages())]
 }
 
 fn tasks() -> String {
@@ -47,6 +48,18 @@ fn idempotency() -> String {
          CASE WHEN i.result_hash IS NOT NULL THEN lower(hex(i.result_hash)) END AS result_hash, \
          'sha256' AS result_hash_algo, i.processed_at_ms AS processed_at_ms, i.namespace AS namespace \
          FROM idempotency_rows i"
+    )
+}
+
+/// A message that did not come by the file bus has no files.
+fn messages() -> String {
+    let (message, task) = (id(MessageId::PREFIX, "m.part"), id(TaskId::PREFIX, "m.task_id"));
+    let states: String = State::ALL.iter().map(|state| format!(" WHEN {} THEN '{state}'", *state as u8)).collect();
+    format!(
+        "CREATE VIEW messages AS SELECT {message} AS msg_id, {task} AS task_id, m.from_agent AS from_agent, \
+         m.to_agent AS to_agent, CASE m.lane WHEN 0 THEN 'high' WHEN 1 THEN 'normal' ELSE 'low' END AS priority, \
+         CASE m.state{states} END AS state, NULL AS meta_path, NULL AS payload_path, m.sent_at_ms AS created_at_ms, \
+         m.namespace AS namespace FROM scope_rows m WHERE m.state IS NOT NULL"
     )
 }
 

@@ -26,16 +26,18 @@ fn versions_count_up_from_one() {
 fn each_migration_is_recorded_and_applied_once() {
     let mut connection = Connection::open_in_memory().unwrap();
     let more = || {
+        let known = MIGRATIONS.iter().map(|m| Migration { version: m.version, description: "", sql: m.sql });
         let sql = "CREATE TABLE more (a INTEGER) STRICT;";
-        let second = Migration { version: 2, description: "one more", sql };
-        [Migration { version: 1, description: "", sql: MIGRATIONS[0].sql }, second]
+        known.chain([Migration { version: SCHEMA_VERSION + 1, description: "one more", sql }]).collect::<Vec<_>>()
     };
-    schema::migrate(&mut connection, &MIGRATIONS[..1], 7).unwrap();
+    schema::migrate(&mut connection, MIGRATIONS, 7).unwrap();
     schema::migrate(&mut connection, &more(), 8).unwrap();
     schema::migrate(&mut connection, &more(), 9).unwrap();
     let mut statement = connection.prepare("SELECT version, applied_at_ms, success FROM schema_migrations").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-    assert_eq!(rows.collect::<Result<Vec<(i64, i64, i64)>, _>>().unwrap(), [(1, 7, 1), (2, 8, 1)]);
+    let expected: Vec<_> =
+        (1..=SCHEMA_VERSION).map(|version| (version, 7, 1)).chain([(SCHEMA_VERSION + 1, 8, 1)]).collect();
+    assert_eq!(rows.collect::<Result<Vec<(i64, i64, i64)>, _>>().unwrap(), expected);
 }
 
 #[test]
@@ -54,7 +56,9 @@ fn an_older_store_is_brought_up_to_date_by_its_writer() {
     world.close();
     edit(
         &world,
-        "DROP INDEX idx_content_blob; ALTER TABLE content DROP COLUMN blob_hash; \
+        "DROP VIEW messages; DROP TABLE scope_rows; CREATE TABLE messages (msg_id TEXT PRIMARY KEY, state TEXT, \
+         priority TEXT, created_at_ms INTEGER); CREATE INDEX idx_messages_state_priority_created ON messages (state, \
+         priority, created_at_ms); DROP INDEX idx_content_blob; ALTER TABLE content DROP COLUMN blob_hash; \
          ALTER TABLE content DROP COLUMN blob_bytes; DELETE FROM schema_migrations WHERE version = 2; \
          PRAGMA user_version = 1;",
     );

@@ -65,7 +65,9 @@ fn the_contracts_indexes_have_their_names() {
         [
             "idx_content_blob",
             "idx_idempotency_processed_at",
+            "idx_messages_inbox",
             "idx_messages_state_priority_created",
+            "idx_scopes_due",
             "idx_steps_lease_owner_updated",
             "idx_steps_status_next_retry"
         ]

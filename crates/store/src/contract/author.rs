@@ -8,12 +8,15 @@ use super::{
     graph::{Graph, name},
     snapshot::all_tasks,
 };
-use crate::{Batch, Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Saved, StoredOp, TaskFilter};
+use crate::{
+    Batch, Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Saved, SavedScope, StoredOp, TaskFilter,
+};
 use relaymesh_core::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::HlcClock,
     id::{LeaseToken, NodeId, OpId, RequestId, StepId, TaskId, WorkerId},
+    kernel::{self, Rows},
     name::Name,
     op::{Body, CancelMode, Chain, ExpireReason, Header, Held, Op, Scope, WriteClass},
     task::{
@@ -40,6 +43,8 @@ pub struct Author {
     batch: Batch,
     clock: HlcClock,
     tasks: BTreeMap<TaskId, (Option<TaskRows>, Saved)>,
+    pub(super) scopes: BTreeMap<Scope, (Option<Rows>, SavedScope)>,
+    touched_scopes: BTreeSet<Scope>,
     touched: BTreeSet<TaskId>,
     serial: u128,
 }
@@ -56,7 +61,14 @@ impl Author {
             let saved = Saved::of(&rows);
             tasks.insert(task.id, (Some(rows), saved));
         }
-        Self { now_ms, batch: Batch::new(head), clock, tasks, touched: BTreeSet::new(), serial: 0 }
+        let mut scopes = BTreeMap::new();
+        for scope in reader.scopes(None, usize::MAX).unwrap() {
+            let rows = reader.scope(scope).unwrap().unwrap();
+            let saved = SavedScope::of(&rows);
+            scopes.insert(scope, (Some(rows), saved));
+        }
+        let (touched, touched_scopes) = (BTreeSet::new(), BTreeSet::new());
+        Self { now_ms, batch: Batch::new(head), clock, tasks, scopes, touched, touched_scopes, serial: 0 }
     }
 
     /// The node that it writes for.
@@ -84,6 +96,10 @@ impl Author {
         for task in std::mem::take(&mut self.touched) {
             let (rows, saved) = self.tasks.get_mut(&task).unwrap();
             saved.put(rows.as_ref().unwrap(), &mut self.batch);
+        }
+        for scope in std::mem::take(&mut self.touched_scopes) {
+            let (rows, saved) = self.scopes.get_mut(&scope).unwrap();
+            saved.put(scope, rows.as_ref(), &mut self.batch);
         }
     }
 
@@ -209,6 +225,24 @@ impl Author {
     }
 
     fn say_in(&mut self, namespace: Name, task: TaskId, body: Body) -> Result<(), Refusal> {
+        let op = self.stamp(namespace, Scope::Task(task), body);
+        apply(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new())?;
+        self.accept(&op);
+        self.touched.insert(task);
+        Ok(())
+    }
+
+    /// One op about a scope other than a task; a refused one leaves nothing behind.
+    pub(super) fn say_about(&mut self, scope: Scope, body: Body) -> Result<(), kernel::Refusal> {
+        let op = self.stamp(name("default"), scope, body);
+        let (rows, _) = self.scopes.entry(scope).or_default();
+        kernel::apply(rows, &op, &mut Vec::new())?;
+        self.accept(&op);
+        self.touched_scopes.insert(scope);
+        Ok(())
+    }
+
+    fn stamp(&mut self, namespace: Name, scope: Scope, body: Body) -> Op {
         let head = &self.batch.head;
         let header = Header {
             op_id: OpId::new(self.now_ms, (u128::from(head.pos) << 20) | 1),
@@ -219,20 +253,25 @@ impl Author {
             author: name("tester"),
             source: name("contract"),
             namespace,
-            scope: Scope::Task(task),
+            scope,
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
         };
-        let op = Op { pos: head.pos + 1, header, body };
-        apply(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new())?;
+        Op { pos: head.pos + 1, header, body }
+    }
+
+    /// Content of the last op.
+    pub(super) fn put_content(&mut self, content: Content) {
+        self.batch.content.push(ContentPut { key: ContentKey::new(self.batch.head.pos, 0), content });
+    }
+
+    fn accept(&mut self, op: &Op) {
         let link = self.batch.head.chain.append(&op.header, &op.body);
         self.batch.head.pos = op.pos;
         self.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
-        self.touched.insert(task);
-        Ok(())
     }
 
-    fn next(&mut self) -> u128 {
+    pub(super) fn next(&mut self) -> u128 {
         self.serial += 1;
         self.serial
     }

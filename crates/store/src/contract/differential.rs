@@ -7,13 +7,16 @@ use super::{
     Backend,
     author::{Author, LEASE_MS, OWNERS, WORKERS},
     graph::{Graph, asking, name, step},
+    scopes,
     snapshot::Snapshot,
 };
 use crate::{Batch, Error, Store};
 use relaymesh_core::{
-    id::TaskId,
+    id::{TaskId, ThreadId},
+    kernel::Rows,
     lanes::Priority,
-    op::{CancelMode, Held},
+    message::State,
+    op::{CancelMode, Held, HeldLock, HeldMessage, Scope},
     task::{
         Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, RetryPolicy, StepSpec},
@@ -92,6 +95,11 @@ impl<B: Backend> Restart for Side<B> {
 /// One random command. Most are possible; those that are not are refused by the kernel and leave nothing behind.
 fn command(author: &mut Author, dice: &mut Dice) {
     author.now_ms += [0, 1, 50, 2_000, LEASE_MS][dice.index(5)];
+    match dice.below(8) {
+        0 => return lock(author, dice),
+        1 => return message(author, dice),
+        _ => {}
+    }
     let tasks: Vec<TaskId> = author.all_rows().map(|rows| rows.task.id).collect();
     if tasks.is_empty() || dice.below(5) == 0 {
         let graph = graph(dice, author.now_ms);
@@ -112,6 +120,42 @@ fn command(author: &mut Author, dice: &mut Dice) {
     if dice.below(8) == 0 {
         author.note_heartbeat(worker);
         author.note_conflict(task, step, ["complete", "fail", "yield"][dice.index(3)], dice.below(9) as u32);
+    }
+}
+
+/// Somebody sends a message, takes one, or is done with one.
+fn message(author: &mut Author, dice: &mut Dice) {
+    let thread = ThreadId::new(1, u128::from(dice.below(2)));
+    let lane = [Priority::High, Priority::Normal, Priority::Low][dice.index(3)];
+    let Some((Some(Rows::Thread(rows)), _)) = author.scopes.get(&Scope::Thread(thread)) else {
+        author.send(thread, "reviewer", lane);
+        return;
+    };
+    let now_ms = author.now_ms;
+    let queued = rows.messages.values().find(|message| message.is_deliverable(now_ms)).map(|found| found.draft.id);
+    let taken = rows.messages.values().find(|message| message.state == State::Processing);
+    let taken = taken.and_then(|found| {
+        let token = found.lease.as_ref()?.token;
+        Some(HeldMessage { message: found.draft.id, epoch: found.epoch, token })
+    });
+    match (dice.below(3), queued, taken) {
+        (0, Some(queued), _) => drop(author.deliver(thread, queued)),
+        (1, _, Some(taken)) => author.acknowledge(thread, taken),
+        _ => drop(author.send(thread, ["reviewer", "writer"][dice.index(2)], lane)),
+    }
+}
+
+/// Somebody takes a lock, or gives one back.
+fn lock(author: &mut Author, dice: &mut Dice) {
+    let repository = ["app", "web"][dice.index(2)];
+    if dice.below(2) == 0 {
+        // Refused if somebody else is in the way, which is a possible answer.
+        let _ = author.lock(repository, ["src/**", "src/a", "README.md"][dice.index(3)]);
+    } else if let Some((Some(Rows::Repository(rows)), _)) = author.scopes.get(&scopes::repository(repository))
+        && let Some(lock) = rows.locks.values().next()
+    {
+        let held = HeldLock { token: lock.token, fence: lock.fence };
+        author.unlock(repository, held).unwrap();
     }
 }
 

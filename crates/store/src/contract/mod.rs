@@ -28,6 +28,7 @@ pub mod queues;
 pub mod readers;
 pub mod restart;
 pub mod rows;
+pub mod scopes;
 pub mod snapshot;
 pub mod world;
 
@@ -113,6 +114,18 @@ macro_rules! contract_suite {
             an_unknown_blob_is_none,
             unknown_content_is_none,
             inputs_and_results_do_not_meet,
+        );
+        $crate::contract_area!($backend, scopes:
+            a_repository_comes_back_with_its_locks,
+            a_released_lock_is_gone_and_the_fence_stays,
+            rows_may_come_and_go_within_a_batch,
+            scopes_are_listed_in_pages,
+            locks_fall_due_at_their_deadlines,
+            the_state_hash_covers_scopes,
+            rows_that_do_not_fit_are_refused,
+            a_thread_comes_back_with_its_messages,
+            an_inbox_is_in_order_and_holds_nothing_else,
+            messages_fall_due_by_lease_and_by_age,
         );
         $crate::contract_area!($backend, journal:
             conflicts_are_newest_first,

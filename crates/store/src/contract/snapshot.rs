@@ -6,6 +6,8 @@ use super::author::{OWNERS, WORKERS};
 use crate::{ContentKey, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter};
 use relaymesh_core::{
     id::{NodeId, WorkerId},
+    kernel::Rows,
+    op::Scope,
     task::{Status, Task, TaskRows},
 };
 
@@ -47,6 +49,10 @@ pub struct Snapshot {
     pub heartbeats: Vec<(WorkerId, Option<u64>)>,
     /// How many tasks and steps.
     pub counts: (u64, u64),
+    /// All scopes other than tasks.
+    pub scopes: Vec<(Scope, Option<Rows>)>,
+    /// All that is due in them.
+    pub due_scopes: Vec<(u64, Scope)>,
 }
 
 impl Snapshot {
@@ -73,6 +79,8 @@ impl Snapshot {
             conflicts: reader.conflicts(10_000).unwrap(),
             heartbeats: WORKERS.map(|worker| (worker, reader.heartbeat(worker).unwrap())).to_vec(),
             counts: reader.counts().unwrap(),
+            scopes: all_scopes(reader),
+            due_scopes: reader.due_scopes(LATEST_MS, usize::MAX).unwrap(),
             head,
             tasks,
             rows,
@@ -100,7 +108,9 @@ impl Snapshot {
             leased,
             conflicts,
             heartbeats,
-            counts
+            counts,
+            scopes,
+            due_scopes
         );
     }
 }
@@ -123,6 +133,11 @@ pub fn all_due<R: Reader>(reader: &mut R, queue: Queue, now_ms: u64) -> Entries 
 /// All that an owner holds, in pages.
 pub fn all_leased<R: Reader>(reader: &mut R, owner: NodeId) -> Vec<StepKey> {
     pages(|last: Option<&StepKey>| reader.leased(owner, last.copied(), PAGE).unwrap())
+}
+
+fn all_scopes<R: Reader>(reader: &mut R) -> Vec<(Scope, Option<Rows>)> {
+    let scopes = pages(|last: Option<&Scope>| reader.scopes(last.copied(), PAGE).unwrap());
+    scopes.into_iter().map(|scope| (scope, reader.scope(scope).unwrap())).collect()
 }
 
 fn lists<R: Reader>(reader: &mut R, tasks: &[Task]) -> Vec<(TaskFilter, Vec<u64>)> {

@@ -4,12 +4,15 @@
 //! there is to "all or none" in memory.
 
 use crate::{
-    Batch, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, StepKey, StepPut, StoredOp, TaskPut,
+    Batch, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, ScopePut, StepKey, StepPut,
+    StoredOp, TaskPut,
+    scope::{Change, Part, ScopeRow},
 };
 use relaymesh_core::{
     hash::Hash,
     id::{NodeId, TaskId, WorkerId},
     name::Name,
+    op::Scope,
     row::RowKey,
     task::spec::IdempotencyKey,
 };
@@ -29,12 +32,15 @@ pub(crate) struct State {
     pub(crate) queues: BTreeSet<(Queue, u64, StepKey)>,
     pub(crate) leases: BTreeSet<(NodeId, StepKey)>,
     pub(crate) idempotency: BTreeMap<(Name, IdempotencyKey), IdempotencyRow>,
+    pub(crate) scopes: BTreeMap<(Scope, Part), ScopeRow>,
     pub(crate) content: BTreeMap<ContentKey, Content>,
     pub(crate) blobs: BTreeMap<Hash, Vec<u8>>,
     pub(crate) conflicts: Vec<LeaseConflict>,
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
     /// Whether a writer lives.
     pub(crate) writer: bool,
+    /// Reads that will fail.
+    pub(crate) reads_to_fail: u32,
     fault: Option<(Error, bool)>,
     poison: Option<Error>,
     /// A batch that reached the disk although its commit was poisoned. It shows after the next start.
@@ -52,11 +58,13 @@ impl State {
             queues: BTreeSet::new(),
             leases: BTreeSet::new(),
             idempotency: BTreeMap::new(),
+            scopes: BTreeMap::new(),
             content: BTreeMap::new(),
             blobs: BTreeMap::new(),
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
             writer: false,
+            reads_to_fail: 0,
             fault: None,
             poison: None,
             survivor: None,
@@ -108,6 +116,14 @@ impl State {
                 let key = StepKey::new(*self.tasks_by_id.get(&id)?, place);
                 Some(&mut self.steps.get_mut(&key)?.bytes)
             }
+            RowKey::Repository(id) => Some(&mut self.scopes.get_mut(&(Scope::Repository(id), None))?.bytes),
+            RowKey::Lock(id, token) => {
+                Some(&mut self.scopes.get_mut(&(Scope::Repository(id), Some(token.to_bytes())))?.bytes)
+            }
+            RowKey::Thread(id) => Some(&mut self.scopes.get_mut(&(Scope::Thread(id), None))?.bytes),
+            RowKey::Message(id, message) => {
+                Some(&mut self.scopes.get_mut(&(Scope::Thread(id), Some(message.to_bytes())))?.bytes)
+            }
         }
     }
 
@@ -127,7 +143,28 @@ impl State {
         check_rows("step", &self.steps, batch.steps.iter().map(|row| (row.key, row.created)))?;
         let keys = batch.idempotency.iter().map(|row| ((row.namespace.clone(), row.key.clone()), row.created));
         check_rows("idempotency", &self.idempotency, keys)?;
+        self.check_scopes(&batch.scopes)?;
         check_rows("content", &self.content, batch.content.iter().map(|content| (content.key, true)))
+    }
+
+    /// Rows of scopes can come, go and come again in one batch: what is there is followed through it.
+    fn check_scopes(&self, puts: &[ScopePut]) -> Result<(), Error> {
+        let mut now: BTreeMap<(Scope, Part), bool> = BTreeMap::new();
+        for put in puts {
+            let key = (put.scope, put.part);
+            let is_there = now.get(&key).copied().unwrap_or_else(|| self.scopes.contains_key(&key));
+            let (wanted, stays) = match put.change {
+                Change::Created(_) => (false, true),
+                Change::Changed(_) => (true, true),
+                Change::Removed => (true, false),
+            };
+            if is_there != wanted {
+                let what = if is_there { "exists already" } else { "is not there" };
+                return Err(conflict(format!("the row {:?} of {} {what}", put.part, put.scope)));
+            }
+            now.insert(key, stays);
+        }
+        Ok(())
     }
 
     fn apply(&mut self, batch: &Batch) {
@@ -139,6 +176,14 @@ impl State {
         for row in &batch.idempotency {
             let row = IdempotencyRow { created: false, ..row.clone() };
             self.idempotency.insert((row.namespace.clone(), row.key.clone()), row);
+        }
+        for put in &batch.scopes {
+            match &put.change {
+                Change::Created(row) | Change::Changed(row) => {
+                    self.scopes.insert((put.scope, put.part), row.clone());
+                }
+                Change::Removed => drop(self.scopes.remove(&(put.scope, put.part))),
+            }
         }
         self.content.extend(batch.content.iter().map(|content| (content.key, content.content.clone())));
         self.conflicts.extend(batch.conflicts.iter().cloned());

@@ -80,8 +80,26 @@ pub(super) fn compare(stored: &TaskRows, rebuilt: &TaskRows) -> Vec<Difference> 
         let mut push =
             |field, stored, rebuilt| found.push(Difference { task, step: Some(name.clone()), field, stored, rebuilt });
         compare!(
-            Step, stored, rebuilt, push, result_pos, rev, spec, status, ready, attempt, epoch, due_ms, lease, result,
-            success, error, decided_by, history, updated_ms
+            Step,
+            stored,
+            rebuilt,
+            push,
+            result_pos,
+            rev,
+            spec,
+            status,
+            ready,
+            attempt,
+            epoch,
+            due_ms,
+            lease,
+            result,
+            output_artifacts,
+            success,
+            error,
+            decided_by,
+            history,
+            updated_ms
         );
     }
     found

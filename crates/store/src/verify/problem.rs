@@ -4,9 +4,9 @@ use crate::{ContentKey, Error};
 use relaymesh_core::{
     content,
     id::TaskId,
-    op::{Break, Chain},
+    kernel::Refusal,
+    op::{Break, Chain, Scope},
     row::StateHash,
-    task::Refusal,
 };
 
 /// What a check found. Nothing was changed by looking.
@@ -110,14 +110,20 @@ pub enum Problem {
         damage: content::Damaged,
     },
     /// An op on the log has no effect. The author of a log checks before it writes, so this is a bug or a forgery.
-    #[error("op {pos} about {task} has no effect: {refusal}. Report this with the output of `relaymesh log show`")]
+    #[error("op {pos} about {scope} has no effect: {refusal}. Report this with the output of `relaymesh log show`")]
     Refused {
         /// Where it lies.
         pos: u64,
-        /// The task.
-        task: TaskId,
+        /// What it is about.
+        scope: Scope,
         /// Why.
-        refusal: Refusal,
+        refusal: Box<Refusal>,
+    },
+    /// A scope is listed, and its rows are not there.
+    #[error("the rows of {scope} are gone. Restore a backup")]
+    NoScope {
+        /// The scope.
+        scope: Scope,
     },
     /// A rebuild begins with nothing.
     #[error("the store to rebuild into has {pos} ops already. Give an empty one")]

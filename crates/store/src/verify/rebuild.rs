@@ -12,10 +12,11 @@ use super::{
     difference::{Difference, compare},
     log::{Checked, Walk},
 };
-use crate::{Batch, ContentKey, ContentPut, Error, Head, Reader, Saved, Store, StoredOp, TaskFilter};
+use crate::{Batch, ContentKey, ContentPut, Error, Head, Reader, Saved, SavedScope, Store, StoredOp, TaskFilter};
 use relaymesh_core::{
     id::TaskId,
-    op::{Body, Chain, Op},
+    kernel::{self, Rows},
+    op::{Body, Chain, Op, Scope},
     row::StateHash,
     task::{TaskRows, apply},
 };
@@ -52,7 +53,7 @@ pub fn rebuild<R: Reader, S: Store>(
         return Err(Problem::NotEmpty { pos });
     }
     let mut walk = Walk::new(source, Checked::default())?;
-    let mut folder = Folder { state: StateHash::default(), cache: BTreeMap::new() };
+    let mut folder = Folder { state: StateHash::default(), cache: BTreeMap::new(), scopes: BTreeMap::new() };
     loop {
         let page = walk.next_page(source)?;
         let Some((last, _, chain)) = page.last() else { break };
@@ -71,6 +72,7 @@ pub fn rebuild<R: Reader, S: Store>(
 struct Folder {
     state: StateHash,
     cache: BTreeMap<TaskId, (Option<TaskRows>, Saved)>,
+    scopes: BTreeMap<Scope, (Option<Rows>, SavedScope)>,
 }
 
 impl Folder {
@@ -83,15 +85,25 @@ impl Folder {
         batch: &mut Batch,
     ) -> Result<(), Problem> {
         self.make_room(page.len());
-        let mut touched = BTreeSet::new();
+        let (mut touched, mut scopes) = (BTreeSet::new(), BTreeSet::new());
         for (stored, op, _) in page {
-            let task = op.task();
-            let (rows, _) = self.load(task, target)?;
-            let refused = |refusal| Problem::Refused { pos: op.pos, task, refusal };
-            apply(rows, &op, &mut Vec::new()).map_err(refused)?;
+            let scope = op.header.scope;
+            let refused = |refusal| Problem::Refused { pos: op.pos, scope, refusal: Box::new(refusal) };
+            if let Some(task) = op.task() {
+                let (rows, _) = self.load(task, target)?;
+                apply(rows, &op, &mut Vec::new()).map_err(|refusal| refused(refusal.into()))?;
+                touched.insert(task);
+            } else {
+                let (rows, _) = self.load_scope(scope, target)?;
+                kernel::apply(rows, &op, &mut Vec::new()).map_err(refused)?;
+                scopes.insert(scope);
+            }
             copy_content(&op, source, batch)?;
-            touched.insert(task);
             batch.ops.push(stored);
+        }
+        for scope in scopes {
+            let (rows, saved) = self.load_scope(scope, target)?;
+            saved.put(scope, rows.as_ref(), batch);
         }
         for task in touched {
             if let (Some(rows), saved) = self.load(task, target)? {
@@ -113,6 +125,21 @@ impl Folder {
         }
     }
 
+    fn load_scope<T: Reader>(
+        &mut self,
+        scope: Scope,
+        target: &mut T,
+    ) -> Result<&mut (Option<Rows>, SavedScope), Problem> {
+        match self.scopes.entry(scope) {
+            Entry::Occupied(held) => Ok(held.into_mut()),
+            Entry::Vacant(vacant) => {
+                let rows = target.scope(scope)?;
+                let saved = rows.as_ref().map(SavedScope::of).unwrap_or_default();
+                Ok(vacant.insert((rows, saved)))
+            }
+        }
+    }
+
     /// Between batches everything that is held is also stored. What has ended is the least likely to be needed again.
     fn make_room(&mut self, more: usize) {
         if self.cache.len() + more > CACHE_MAX {
@@ -120,6 +147,9 @@ impl Folder {
         }
         if self.cache.len() + more > CACHE_MAX {
             self.cache.clear();
+        }
+        if self.scopes.len() + more > CACHE_MAX {
+            self.scopes.clear();
         }
     }
 }
@@ -130,7 +160,10 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         Body::ScheduleJob { schedule } => {
             (0u16..).zip(&schedule.steps).filter(|(_, step)| step.input.is_some()).map(|(place, _)| place).collect()
         }
-        Body::CompleteJob { .. } => vec![0],
+        Body::CompleteJob { .. }
+        | Body::RecordArtifact { .. }
+        | Body::SendMessage { .. }
+        | Body::ReplyMessage { .. } => vec![0],
         Body::ClaimWork { .. }
         | Body::FailJob { .. }
         | Body::YieldWork { .. }
@@ -139,7 +172,20 @@ fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result
         | Body::CancelTask { .. }
         | Body::RedriveTask { .. }
         | Body::ApproveStep { .. }
-        | Body::DenyStep { .. } => Vec::new(),
+        | Body::DenyStep { .. }
+        | Body::AcquireLock { .. }
+        | Body::RenewLock { .. }
+        | Body::ReleaseLock { .. }
+        | Body::ExpireLock { .. }
+        | Body::DeliverMessage { .. }
+        | Body::AcknowledgeMessage { .. }
+        | Body::FailMessage { .. }
+        | Body::ReturnMessage { .. }
+        | Body::ExpireDelivery { .. }
+        | Body::ExpireMessage { .. }
+        | Body::RedriveMessage { .. }
+        | Body::PurgeScope {}
+        | Body::Checkpoint { .. } => Vec::new(),
     };
     for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
         batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));
@@ -163,6 +209,7 @@ fn differences<R: Reader, T: Reader>(source: &mut R, target: &mut T, head: &Head
     if source.counts()? != target.counts()? && found.len() < DIFFERENCES_MAX {
         extra(source, target, &mut found)?;
     }
+    scopes(source, target, &mut found)?;
     let rebuilt = target.head()?.state;
     if rebuilt != head.state {
         let (stored, rebuilt) = (format!("{:032x}", head.state.0), format!("{:032x}", rebuilt.0));
@@ -189,6 +236,41 @@ fn extra<R: Reader, T: Reader>(source: &mut R, target: &mut T, found: &mut Vec<D
         // A page with a damaged row cannot be listed. The damage is in `found` by now, and so are the counts.
         Err(Problem::Store(Error::Damaged { .. })) => Ok(()),
         other => other,
+    }
+}
+
+/// Scopes other than tasks, of both sides: there are few, and each is compared as a whole.
+fn scopes<R: Reader, T: Reader>(source: &mut R, target: &mut T, found: &mut Vec<Difference>) -> Result<(), Problem> {
+    let mut all = every_scope(target)?;
+    all.extend(every_scope(source)?);
+    for scope in all {
+        let rebuilt = target.scope(scope)?;
+        let stored = match source.scope(scope) {
+            Ok(stored) if stored == rebuilt => continue,
+            Ok(stored) => format!("{stored:?}"),
+            Err(Error::Damaged { detail }) => detail,
+            Err(error) => return Err(error.into()),
+        };
+        let rebuilt = format!("{rebuilt:?}");
+        found.push(Difference {
+            task: None,
+            step: None,
+            field: "scope",
+            stored: format!("{scope}: {stored}"),
+            rebuilt,
+        });
+    }
+    Ok(())
+}
+
+fn every_scope<R: Reader>(reader: &mut R) -> Result<BTreeSet<Scope>, Problem> {
+    let mut all = BTreeSet::new();
+    loop {
+        let page = reader.scopes(all.last().copied(), PAGE)?;
+        if page.is_empty() {
+            return Ok(all);
+        }
+        all.extend(page);
     }
 }
 

@@ -6,11 +6,12 @@
 //! memory, however many tasks there are.
 
 use super::Problem;
-use crate::{ContentKey, Head, Queue, Reader, StepKey, TaskFilter, saved::idempotency_row};
+use crate::{ContentKey, Head, Queue, Reader, StepKey, TaskFilter, saved::idempotency_row, scope};
 use relaymesh_core::{
     content::ContentRef,
     hash::Hash,
     id::{NodeId, TaskId},
+    kernel::Rows,
     row::StateHash,
     task::{Status, Task, TaskRows},
 };
@@ -53,6 +54,7 @@ fn check<R: Reader>(reader: &mut R, head: &Head, progress: &mut dyn FnMut(u64)) 
         }
         progress(sums.tasks);
     }
+    check_scopes(reader, &mut sums)?;
     if sums.state != head.state {
         return Err(Problem::State { pos: head.pos, expected: head.state, found: sums.state });
     }
@@ -107,6 +109,33 @@ impl Sums {
             }
         }
     }
+}
+
+/// Scopes other than tasks: what they add up to, and when they are due.
+fn check_scopes<R: Reader>(reader: &mut R, sums: &mut Sums) -> Result<(), Problem> {
+    let mut last = None;
+    let mut expected = Sum::default();
+    loop {
+        let page = reader.scopes(last, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        for scope in &page {
+            let rows = reader.scope(*scope)?.ok_or(Problem::NoScope { scope: *scope })?;
+            sums.state.0 = sums.state.0.wrapping_add(StateHash::of_rows(&rows).0);
+            let due: Vec<u64> = match &rows {
+                Rows::Task(_) | Rows::Purged(_) => Vec::new(),
+                Rows::Repository(rows) => rows.locks.values().map(|lock| lock.deadline_ms).collect(),
+                Rows::Thread(rows) => rows.messages.values().filter_map(scope::due_ms).collect(),
+            };
+            due.into_iter().filter(|due_ms| *due_ms <= EVER_MS).for_each(|due_ms| expected.add(0, due_ms));
+        }
+        last = page.last().copied();
+    }
+    let mut found = Sum::default();
+    let due = reader.due_scopes(EVER_MS, usize::MAX)?;
+    due.iter().for_each(|(due_ms, _)| found.add(0, *due_ms));
+    same("the list of what falls due in repositories and threads".to_owned(), Some(&expected), found)
 }
 
 fn check_task<R: Reader>(reader: &mut R, task: &Task, sums: &mut Sums) -> Result<(), Problem> {

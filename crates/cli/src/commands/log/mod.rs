@@ -3,7 +3,9 @@
 mod progress;
 mod rebuild;
 mod recover;
+mod scrub;
 mod show;
+mod stats;
 mod verify;
 
 use crate::{
@@ -25,7 +27,9 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Show(show::Args),
+    Stats(stats::Args),
     Verify(verify::Args),
+    Scrub(scrub::Args),
     Rebuild(rebuild::Args),
     Recover(recover::Args),
 }
@@ -33,7 +37,9 @@ enum Command {
 pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
     match args.command {
         Command::Show(args) => show::run(&args, context),
+        Command::Stats(args) => stats::run(&args, context),
         Command::Verify(args) => verify::run(&args, context),
+        Command::Scrub(args) => scrub::run(&args, context),
         Command::Rebuild(args) => rebuild::run(&args, context),
         Command::Recover(args) => recover::run(&args, context),
     }
@@ -56,6 +62,7 @@ fn found(problem: Problem) -> Error {
         | Problem::HeadChain { .. }
         | Problem::NoContent { .. }
         | Problem::Content { .. }
-        | Problem::Refused { .. } => Error::new(Code::Damaged, message),
+        | Problem::Refused { .. }
+        | Problem::NoScope { .. } => Error::new(Code::Damaged, message),
     }
 }

@@ -72,7 +72,7 @@ fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Err
     let unreadable =
         |error: relaymesh_core::op::DecodeError| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
     let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
-    if task.is_some_and(|task| task != op.task()) {
+    if task.is_some() && task != op.task() {
         return Ok(false);
     }
     if json {
@@ -90,7 +90,7 @@ fn line(op: &Op) -> String {
     let step = step(&op.body).map_or_else(|| "-".to_owned(), |step| step.to_string());
     let kind = format!("{:?}", op.body.kind());
     let time = time::rfc3339(header.hlc.wall_ms);
-    format!("{:>8}  {time}  {kind:<12}  {}  {step:>4}  {}/{}", op.pos, op.task(), header.author, header.source)
+    format!("{:>8}  {time}  {kind:<12}  {}  {step:>4}  {}/{}", op.pos, header.scope, header.author, header.source)
 }
 
 /// The place of the step that the op is about.
@@ -101,7 +101,27 @@ fn step(body: &Body) -> Option<u16> {
         | Body::TimeoutWork { step, .. }
         | Body::ApproveStep { step, .. }
         | Body::DenyStep { step, .. } => Some(*step),
-        Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => Some(held.step),
-        Body::ScheduleJob { .. } | Body::CancelTask { .. } | Body::RedriveTask { .. } => None,
+        Body::CompleteJob { held, .. }
+        | Body::FailJob { held, .. }
+        | Body::YieldWork { held, .. }
+        | Body::RecordArtifact { held, .. } => Some(held.step),
+        Body::ScheduleJob { .. }
+        | Body::CancelTask { .. }
+        | Body::RedriveTask { .. }
+        | Body::AcquireLock { .. }
+        | Body::RenewLock { .. }
+        | Body::ReleaseLock { .. }
+        | Body::ExpireLock { .. }
+        | Body::SendMessage { .. }
+        | Body::DeliverMessage { .. }
+        | Body::AcknowledgeMessage { .. }
+        | Body::ReplyMessage { .. }
+        | Body::FailMessage { .. }
+        | Body::ReturnMessage { .. }
+        | Body::ExpireDelivery { .. }
+        | Body::ExpireMessage { .. }
+        | Body::RedriveMessage { .. }
+        | Body::PurgeScope {}
+        | Body::Checkpoint { .. } => None,
     }
 }

@@ -64,9 +64,8 @@ pub(super) fn say_done(
     step: Option<&Name>,
     answer: &Answer,
 ) -> Result<Exit, Error> {
-    let status = match answer {
-        Answer::Done { status } | Answer::Accepted { status, .. } | Answer::Ended { status, .. } => *status,
-        Answer::Claimed(_) => return Err(Error::new(Code::Internal, "an answer to another question")),
+    let (Answer::Done { status } | Answer::Accepted { status, .. } | Answer::Ended { status, .. }) = answer else {
+        return Err(crate::session::unexpected(answer));
     };
     if context.json {
         let mut value = json!({ "event": event, "task": task, "status": status });

@@ -9,8 +9,9 @@
 use crate::harness::{
     case::Case,
     known::{self, Known, Word},
+    point::Point,
     seed::{Seed, is_quick},
-    strace::{self, Blow, Point},
+    strace::{self, Blow},
     table::Table,
 };
 use serde_json::Value;

@@ -9,8 +9,10 @@ use crate::harness::{
     check::{self, Depth},
     flow::Flow,
     known,
+    point::Point,
     process::Ran,
-    strace::{self, Blow, Point},
+    strace::{self, Blow},
+    striker::Striker,
     table::Table,
     trial,
 };
@@ -51,7 +53,7 @@ type Rule = fn(&Case, &Point, &Ran, &str) -> Result<(), String>;
 fn strike_all(flows: &[Flow], calls: &[&str], error: &'static str, title: &str, rule: Rule) {
     let mut table = Table::default();
     for &flow in flows {
-        let start = flow.start();
+        let start = flow.start(Striker::Strace);
         for point in points(&start, flow, calls) {
             let case = start.copy();
             let done = format!("{flow:?} {} {}", point.call, point.path);
@@ -70,7 +72,7 @@ fn points(start: &Case, flow: Flow, calls: &[&str]) -> Vec<Point> {
     let record = case.path().join("record");
     let ran = strace::trial(&case, &flow.command(&case), &record);
     ran.expect(flow.exit()).unwrap_or_else(|why| panic!("{why}"));
-    let found = trial::points(&case, &record).0.into_iter();
+    let found = trial::points(&case, &record, Striker::Strace).0.into_iter();
     found.filter(|point| calls.contains(&point.call.as_str()) && point.path.starts_with("root")).collect()
 }
 

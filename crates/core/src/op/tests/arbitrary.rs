@@ -5,20 +5,23 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
+    lock::{Case, Key, Mode},
+    message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Scope, WriteClass},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
+    row::StateHash,
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 pub(super) fn header() -> impl Strategy<Value = Header> {
-    let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), any::<[u8; 16]>());
+    let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), scope());
     let class = select(vec![WriteClass::Strong, WriteClass::AppendOnly, WriteClass::Queued, WriteClass::Local]);
     let deps = vec(any::<[u8; 16]>().prop_map(OpId::from_bytes), 0..4);
     (ids, any::<(u32, u64)>(), hlc(), (name(), name(), name()), class, deps).prop_map(
-        |((op, origin, task), (origin_epoch, seq), hlc, (author, source, namespace), write_class, causal_deps)| {
+        |((op, origin, scope), (origin_epoch, seq), hlc, (author, source, namespace), write_class, causal_deps)| {
             Header {
                 op_id: OpId::from_bytes(op),
                 origin: NodeId::from_bytes(origin),
@@ -28,12 +31,21 @@ pub(super) fn header() -> impl Strategy<Value = Header> {
                 author,
                 source,
                 namespace,
-                scope: Scope::Task(TaskId::from_bytes(task)),
+                scope,
                 write_class,
                 causal_deps,
             }
         },
     )
+}
+
+fn scope() -> impl Strategy<Value = Scope> {
+    (any::<[u8; 16]>(), 0..4u8).prop_map(|(id, sort)| match sort {
+        0 => Scope::Task(TaskId::from_bytes(id)),
+        1 => Scope::Thread(ThreadId::from_bytes(id)),
+        2 => Scope::Repository(RepositoryId::from_bytes(id)),
+        _ => Scope::Log,
+    })
 }
 
 pub(super) fn body() -> impl Strategy<Value = Body> {
@@ -80,7 +92,115 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::DenyStep => (any::<u16>(), hash(), any::<String>())
             .prop_map(|(step, ask, reason)| Body::DenyStep { step, ask, reason })
             .boxed(),
+        Kind::AcquireLock => acquire().boxed(),
+        Kind::RenewLock => {
+            (held_lock(), any::<u64>()).prop_map(|(held, ttl_ms)| Body::RenewLock { held, ttl_ms }).boxed()
+        }
+        Kind::ReleaseLock => held_lock().prop_map(|held| Body::ReleaseLock { held }).boxed(),
+        Kind::ExpireLock => held_lock().prop_map(|held| Body::ExpireLock { held }).boxed(),
+        Kind::SendMessage => draft().prop_map(|draft| Body::SendMessage { draft }).boxed(),
+        Kind::DeliverMessage => (message(), name(), any::<[[u8; 16]; 3]>(), any::<u64>(), hlc())
+            .prop_map(|(message, recipient, [owner, worker, token], lease_ms, seen)| Body::DeliverMessage {
+                message,
+                recipient,
+                owner: NodeId::from_bytes(owner),
+                worker: WorkerId::from_bytes(worker),
+                token: LeaseToken::from_bytes(token),
+                lease_ms,
+                seen,
+            })
+            .boxed(),
+        Kind::AcknowledgeMessage => held_message().prop_map(|held| Body::AcknowledgeMessage { held }).boxed(),
+        Kind::ReplyMessage => (held_message(), message(), content())
+            .prop_map(|(held, answer, content)| Body::ReplyMessage { held, answer, content })
+            .boxed(),
+        Kind::FailMessage => (held_message(), any::<(bool, u32, String)>())
+            .prop_map(|(held, (retryable, jitter_ms, error))| Body::FailMessage { held, retryable, jitter_ms, error })
+            .boxed(),
+        Kind::ReturnMessage => {
+            (held_message(), any::<String>()).prop_map(|(held, reason)| Body::ReturnMessage { held, reason }).boxed()
+        }
+        Kind::ExpireDelivery => (message(), any::<(u32, bool, u32)>())
+            .prop_map(|(message, (epoch, gone, jitter_ms))| {
+                let reason = if gone { ExpireReason::OwnerGone } else { ExpireReason::DeadlinePassed };
+                Body::ExpireDelivery { message, epoch, reason, jitter_ms }
+            })
+            .boxed(),
+        Kind::ExpireMessage => message().prop_map(|message| Body::ExpireMessage { message }).boxed(),
+        Kind::RedriveMessage => {
+            (message(), any::<String>()).prop_map(|(message, reason)| Body::RedriveMessage { message, reason }).boxed()
+        }
+        Kind::RecordArtifact => (held(), name(), name(), content(), vec((name(), any::<String>()), 0..3))
+            .prop_map(|(held, kind, name, content, about)| Body::RecordArtifact { held, kind, name, content, about })
+            .boxed(),
+        Kind::PurgeScope => Just(Body::PurgeScope {}).boxed(),
+        Kind::Checkpoint => (any::<(u64, u128)>(), vec(chain_head(), 0..4))
+            .prop_map(|((pos, state), heads)| Body::Checkpoint { pos, heads, state: StateHash(state) })
+            .boxed(),
     }
+}
+
+fn chain_head() -> impl Strategy<Value = ChainHead> {
+    (any::<([u8; 16], u32, u64)>(), hash()).prop_map(|((origin, origin_epoch, seq), hash)| ChainHead {
+        origin: NodeId::from_bytes(origin),
+        origin_epoch,
+        seq,
+        hash,
+    })
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let asks = any::<([[u8; 16]; 2], u16, u32)>().prop_map(|([task, token], step, epoch)| Asks {
+        task: TaskId::from_bytes(task),
+        step,
+        epoch,
+        token: LeaseToken::from_bytes(token),
+    });
+    let about = (option::of(message()), option::of(asks), content());
+    let numbers = any::<(u128, Option<u64>, u32, u64, u64)>();
+    (message(), (name(), name()), select(&Priority::ALL[..]), about, numbers).prop_map(
+        |(id, (from, to), priority, (reply_to, asks, content), numbers)| {
+            let (trace_id, ttl_ms, max_deliveries, base_ms, max_ms) = numbers;
+            let backoff = Backoff { base_ms, max_ms };
+            Draft { id, from, to, priority, reply_to, asks, content, trace_id, ttl_ms, max_deliveries, backoff }
+        },
+    )
+}
+
+fn message() -> impl Strategy<Value = MessageId> {
+    any::<[u8; 16]>().prop_map(MessageId::from_bytes)
+}
+
+fn held_message() -> impl Strategy<Value = HeldMessage> {
+    (message(), any::<(u32, [u8; 16])>()).prop_map(|(message, (epoch, token))| HeldMessage {
+        message,
+        epoch,
+        token: LeaseToken::from_bytes(token),
+    })
+}
+
+fn acquire() -> impl Strategy<Value = Body> {
+    let key = "[a-zÄ*?]{1,6}(/[a-z?]{1,4}){0,3}(/\\*\\*)?".prop_filter_map("two stars", |key| key.parse::<Key>().ok());
+    let how = (select(vec![Mode::Shared, Mode::Exclusive]), select(vec![Case::Sensitive, Case::Folded]));
+    let who = (name(), any::<[[u8; 16]; 2]>());
+    ("[a-z/.é]{0,40}", key, how, who, any::<(u64, String)>(), hlc()).prop_map(
+        |(repository, key, (mode, case), (holder, [owner, token]), (ttl_ms, purpose), seen)| Body::AcquireLock {
+            repository: repository.parse().unwrap(),
+            key,
+            mode,
+            case,
+            holder,
+            owner: NodeId::from_bytes(owner),
+            token: LeaseToken::from_bytes(token),
+            ttl_ms,
+            purpose,
+            seen,
+        },
+    )
+}
+
+fn held_lock() -> impl Strategy<Value = HeldLock> {
+    any::<([u8; 16], u64)>().prop_map(|(token, fence)| HeldLock { token: LeaseToken::from_bytes(token), fence })
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {

@@ -5,10 +5,13 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
+    lock::{Case, Mode},
+    message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, Kind, Op, Scope, WriteClass},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
+    row::StateHash,
     task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
@@ -42,6 +45,14 @@ pub(super) fn header(seq: u64) -> Header {
         write_class: WriteClass::Strong,
         causal_deps: Vec::new(),
     }
+}
+
+/// The header of an op of this kind: about something that it can be about.
+pub(super) fn header_of(kind: Kind, seq: u64) -> Header {
+    let repository = Scope::Repository(RepositoryId::of(&name("default"), "github.com/acme/app"));
+    let scopes = [header(seq).scope, Scope::Thread(ThreadId::new(NOW_MS, 8)), repository, Scope::Log];
+    let scope = scopes.into_iter().find(|scope| body(kind).fits(*scope)).unwrap();
+    Header { scope, ..header(seq) }
 }
 
 pub(super) fn held() -> Held {
@@ -106,7 +117,90 @@ pub(super) fn body(kind: Kind) -> Body {
         Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
         Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
         Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
+        Kind::AcquireLock => Body::AcquireLock {
+            repository: "github.com/acme/app".parse().unwrap(),
+            key: "src/**/*.rs".parse().unwrap(),
+            mode: Mode::Exclusive,
+            case: Case::Folded,
+            holder: name("builder"),
+            owner: node(1),
+            token: held.token,
+            ttl_ms: 30_000,
+            purpose: text("rename a module"),
+            seen: hlc(0),
+        },
+        Kind::RenewLock => Body::RenewLock { held: held_lock(), ttl_ms: 300_000 },
+        Kind::ReleaseLock => Body::ReleaseLock { held: held_lock() },
+        Kind::ExpireLock => Body::ExpireLock { held: held_lock() },
+        Kind::SendMessage => Body::SendMessage { draft: draft() },
+        Kind::DeliverMessage => Body::DeliverMessage {
+            message: message(1),
+            recipient: name("reviewer"),
+            owner: node(1),
+            worker: WorkerId::new(NOW_MS, 2),
+            token: held.token,
+            lease_ms: 120_000,
+            seen: hlc(0),
+        },
+        Kind::AcknowledgeMessage => Body::AcknowledgeMessage { held: held_message() },
+        Kind::ReplyMessage => Body::ReplyMessage {
+            held: held_message(),
+            answer: message(2),
+            content: ContentRef::of(Media::Text, b"looks good"),
+        },
+        Kind::FailMessage => {
+            Body::FailMessage { held: held_message(), retryable: true, jitter_ms: 250, error: text("no such file") }
+        }
+        Kind::ReturnMessage => Body::ReturnMessage { held: held_message(), reason: text("shutting down") },
+        Kind::ExpireDelivery => {
+            let reason = ExpireReason::DeadlinePassed;
+            Body::ExpireDelivery { message: message(1), epoch: 3, reason, jitter_ms: 17 }
+        }
+        Kind::ExpireMessage => Body::ExpireMessage { message: message(1) },
+        Kind::RedriveMessage => Body::RedriveMessage { message: message(1), reason: text("reviewer is back") },
+        Kind::RecordArtifact => Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
+        Kind::PurgeScope => Body::PurgeScope {},
+        Kind::Checkpoint => Body::Checkpoint {
+            pos: 1_000,
+            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
+            state: StateHash(0x0123_4567_89ab_cdef),
+        },
     }
+}
+
+fn message(n: u128) -> MessageId {
+    MessageId::new(NOW_MS, n)
+}
+
+fn held_message() -> HeldMessage {
+    HeldMessage { message: message(1), epoch: 3, token: LeaseToken::new(NOW_MS, 5) }
+}
+
+fn draft() -> Draft {
+    let (task, token) = (TaskId::new(NOW_MS, 9), LeaseToken::new(NOW_MS, 6));
+    Draft {
+        id: message(1),
+        from: name("builder"),
+        to: name("reviewer"),
+        priority: Priority::High,
+        reply_to: Some(message(0)),
+        asks: Some(Asks { task, step: 1, epoch: 2, token }),
+        content: ContentRef::of(Media::Text, b"please review"),
+        trace_id: 0x0123_4567_89ab_cdef,
+        ttl_ms: Some(300_000),
+        max_deliveries: 5,
+        backoff: Backoff::default(),
+    }
+}
+
+fn held_lock() -> HeldLock {
+    HeldLock { token: LeaseToken::new(NOW_MS, 5), fence: 1_000 }
 }
 
 pub(super) fn bytes_of(header: &Header, body: &Body) -> Vec<u8> {
@@ -117,5 +211,5 @@ pub(super) fn bytes_of(header: &Header, body: &Body) -> Vec<u8> {
 
 /// The bytes of one op of every kind, each in its own place of one chain.
 pub(super) fn one_of_each() -> Vec<(Kind, Vec<u8>)> {
-    (1u64..).zip(Kind::ALL).map(|(seq, kind)| (*kind, bytes_of(&header(seq), &body(*kind)))).collect()
+    (1u64..).zip(Kind::ALL).map(|(seq, kind)| (*kind, bytes_of(&header_of(*kind, seq), &body(*kind)))).collect()
 }

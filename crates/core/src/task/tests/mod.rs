@@ -2,6 +2,7 @@
 //! the rows are valid, that a refusal changed nothing, and that effects and revisions say what happened.
 
 mod approvals;
+mod artifacts;
 mod cancels;
 mod compensation;
 mod fences;

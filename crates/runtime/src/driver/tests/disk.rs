@@ -2,8 +2,8 @@
 
 use super::{Rig, done, worker};
 use crate::{
-    driver::{Answer, Command, Error, Until},
-    world::Alert,
+    driver::{Answer, Command, Config, Error, Until},
+    world::{Alert, Finished},
 };
 use relaymesh_core::{
     id::StepId,
@@ -85,6 +85,47 @@ fn d32_a_recovery_that_found_no_room_is_made_again() {
     assert_eq!(rig.step_status(task, 0), Status::Running);
     rig.pass(1_000);
     assert_eq!(rig.step_status(task, 0), Status::Retrying, "not stranded");
+}
+
+#[test]
+fn d32_a_full_disk_is_not_tried_again_before_its_time() {
+    let mut rig = Rig::with(Config { slots: 1, ..Config::default() });
+    rig.single("hold");
+    let waiting = rig.single("hold");
+    let work = rig.begun();
+    rig.disk.fail_next_commit(full(), false);
+    rig.engine.handle_finished(Finished { hold: work.hold, outcome: done("1") });
+    assert!(rig.commit_one(), "the outcome and the next claim find no room");
+    assert!(!rig.commit_one(), "and nothing is tried before a second has passed");
+    rig.pass(1_000);
+    rig.pass(1_000);
+    assert_eq!(rig.step_status(waiting, 0), Status::Running);
+}
+
+#[test]
+fn d32_a_durable_claim_whose_work_had_not_begun_when_a_later_batch_found_no_room_is_not_stranded() {
+    let mut rig = Rig::new();
+    let command = rig.submit_command(&Asked::single("hold".parse().unwrap(), None), Until::Accepted);
+    let answered = rig.send(command);
+    let batch = rig.engine.poll_batch().unwrap();
+    let result = relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch);
+    rig.engine.handle_committed(result);
+    rig.engine.tell();
+    let Ok(Ok(Answer::Accepted { task, .. })) = answered.try_recv() else { panic!("not accepted") };
+    // The kernel thread gives the writer its next batch before it begins the work.
+    let other = rig.submit_command(&echo(), Until::Accepted);
+    let refused = rig.send(other);
+    rig.disk.fail_next_commit(full(), false);
+    let batch = rig.engine.poll_batch().unwrap();
+    let result = relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch);
+    rig.engine.handle_committed(result);
+    assert!(matches!(refused.try_recv(), Ok(Err(Error::DiskFull(_)))));
+    while rig.engine.start_some(1) {}
+    rig.pass(1_000);
+    let work = rig.begun();
+    assert_eq!(work.hold.step.task, task);
+    rig.finish(work.hold, done("1"));
+    assert_eq!(rig.status(task), Status::Success);
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 mod disk;
 mod leases;
+mod locks;
+mod messages;
 mod properties;
 mod queue;
+mod reads;
 mod restart;
 mod submit;
 mod threads;

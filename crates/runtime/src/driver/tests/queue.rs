@@ -26,6 +26,25 @@ fn r18_a_backlog_far_larger_than_the_window_is_worked_off() {
 }
 
 #[test]
+fn r18_the_window_never_holds_more_than_its_capacity() {
+    for queue_capacity in 1..14 {
+        let mut rig = Rig::with(Config { queue_capacity, slots: 1, ..Config::default() });
+        let priorities = ["high", "normal", "low"];
+        for n in 0..60 {
+            let priority = priorities[n % 3];
+            let step = json!({ "id": "a", "agent": "hold", "priority": priority });
+            rig.submit(&super::flow(json!({ "name": "one", "steps": [step] })));
+        }
+        for _ in 0..60 {
+            let work = rig.begun();
+            rig.finish(work.hold, done("1"));
+            let window = rig.engine.sizes().window;
+            assert!(window <= queue_capacity, "{window} of {queue_capacity}");
+        }
+    }
+}
+
+#[test]
 fn r13_high_runs_before_low_but_low_is_not_starved() {
     let mut rig = Rig::with(Config { queue_capacity: 100, slots: 1, ..Config::default() });
     let mut submit = |priority: &str| {

@@ -7,7 +7,7 @@ use crate::{
 };
 use relaymesh_core::{
     id::{LeaseToken, NodeId, WorkerId},
-    op::{Body, Op},
+    op::{Body, Op, Scope},
     row::RowKey,
 };
 
@@ -100,7 +100,7 @@ fn an_op_without_effect_is_a_problem() {
     batch.ops.push(StoredOp { pos, bytes: link.bytes, hash: link.hash });
     fixture.store.commit(&batch).unwrap();
     match check(&mut fixture) {
-        Err(Problem::Refused { pos: found, task: about, .. }) => assert_eq!((found, about), (pos, task)),
+        Err(Problem::Refused { pos: found, scope, .. }) => assert_eq!((found, scope), (pos, Scope::Task(task))),
         other => panic!("{other:?}"),
     }
 }

@@ -1,0 +1,189 @@
+//! `relaymesh lock`
+
+use crate::{args::Context, error::Error, exit::Exit, output, root, session, time};
+use clap::Subcommand;
+use relaymesh_core::{
+    id::LeaseToken,
+    kernel::Rows,
+    lock::{Case, EDIT_TTL_MS, Key, Lock, Mode, Repository, RepositoryName},
+    name::Name,
+    op::HeldLock,
+};
+use relaymesh_runtime::driver::{Answer, Command as DriverCommand, LockCommand};
+use relaymesh_store::Reader as _;
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh lock acquire 'src/**' --repository app --purpose 'rename a module'
+  relaymesh lock acquire README.md --repository app --shared
+  relaymesh lock release lea_01KH…:7 --repository app
+  relaymesh lock list";
+
+/// Take, keep and give back locks on keys and path globs
+///
+/// Locks are advisory: they stop nobody who does not ask. Each has a fence, a number that only grows: whoever guards the
+/// thing itself refuses a smaller one than it has seen. A lock that has run out is in nobody's way.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Take a lock, and print what proves it: TOKEN:FENCE
+    Acquire(Acquire),
+    /// Keep a lock longer
+    Renew {
+        /// What `acquire` printed
+        #[arg(value_name = "HELD", value_parser = held)]
+        held: HeldLock,
+        /// In which repository
+        #[arg(long, value_name = "NAME", default_value = "")]
+        repository: RepositoryName,
+        /// For how long from now
+        #[arg(long, value_name = "MS", default_value_t = EDIT_TTL_MS)]
+        ttl_ms: u64,
+    },
+    /// Give a lock back
+    Release {
+        /// What `acquire` printed
+        #[arg(value_name = "HELD", value_parser = held)]
+        held: HeldLock,
+        /// In which repository
+        #[arg(long, value_name = "NAME", default_value = "")]
+        repository: RepositoryName,
+    },
+    /// Show every lock of this namespace
+    List,
+}
+
+#[derive(Debug, clap::Args)]
+struct Acquire {
+    /// A key, or a path glob with `*`, `?` and `**`
+    #[arg(value_name = "KEY")]
+    key: Key,
+    /// In which repository
+    #[arg(long, value_name = "NAME", default_value = "")]
+    repository: RepositoryName,
+    /// Beside others that are shared, too
+    #[arg(long)]
+    shared: bool,
+    /// Take upper and lower case for one
+    #[arg(long)]
+    fold_case: bool,
+    /// For whom; without one, for you
+    #[arg(long, value_name = "NAME")]
+    holder: Option<Name>,
+    /// The token of a lock that you hold, to renew it or to change its mode
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<LeaseToken>,
+    /// For how long
+    #[arg(long, value_name = "MS", default_value_t = EDIT_TTL_MS)]
+    ttl_ms: u64,
+    /// What for, for people
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    purpose: String,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
+    let namespace = context.namespace.clone();
+    let command = match args.command {
+        Command::List => return list(context),
+        Command::Acquire(asked) => LockCommand::Acquire {
+            namespace,
+            repository: asked.repository,
+            key: asked.key,
+            mode: if asked.shared { Mode::Shared } else { Mode::Exclusive },
+            case: if asked.fold_case { Case::Folded } else { Case::Sensitive },
+            holder: asked.holder.unwrap_or_else(|| context.caller.author.clone()),
+            token: asked.token,
+            ttl_ms: asked.ttl_ms,
+            purpose: asked.purpose,
+        },
+        Command::Renew { held, repository, ttl_ms } => LockCommand::Renew { namespace, repository, held, ttl_ms },
+        Command::Release { held, repository } => LockCommand::Release { namespace, repository, held },
+    };
+    let store = root::open_or_create(&context.root)?;
+    let answer = session::once(context, store, DriverCommand::Lock(command))?;
+    if let Answer::Locked { held, deadline_ms } = answer {
+        let proof = format!("{}:{}", held.token, held.fence);
+        if context.json {
+            output::value(&json!({
+                "held": proof, "token": held.token, "fence": held.fence, "deadline_ms": deadline_ms,
+            }));
+        } else {
+            output::line(&proof);
+            output::note(&format!("yours until {}", time::rfc3339(deadline_ms)));
+        }
+    } else if answer == Answer::Released {
+        if context.json {
+            output::value(&json!({ "released": true }));
+        } else {
+            output::note("released");
+        }
+    } else {
+        return Err(session::unexpected(&answer));
+    }
+    Ok(Exit::Done)
+}
+
+/// Works while another process writes.
+fn list(context: &Context) -> Result<Exit, Error> {
+    const PAGE: usize = 256;
+    let mut reader = root::read(&context.root)?;
+    let mut lines =
+        vec![["REPOSITORY", "KEY", "MODE", "HOLDER", "FENCE", "UNTIL", "PURPOSE"].map(str::to_owned).to_vec()];
+    let mut last = None;
+    loop {
+        let page = reader.scopes(last, PAGE)?;
+        let Some(newest) = page.last() else { break };
+        last = Some(*newest);
+        for scope in page {
+            let Some(Rows::Repository(rows)) = reader.scope(scope)? else { continue };
+            if rows.repository.namespace != context.namespace {
+                continue;
+            }
+            for lock in rows.locks.values() {
+                if context.json {
+                    output::line(&line_json(&rows.repository, lock).to_string());
+                } else {
+                    lines.push(line(&rows.repository, lock));
+                }
+            }
+        }
+    }
+    if !context.json {
+        output::line(&output::table(&lines));
+    }
+    Ok(Exit::Done)
+}
+
+fn line(repository: &Repository, lock: &Lock) -> Vec<String> {
+    let over = if lock.is_expired(time::now_ms()) { " (over)" } else { "" };
+    vec![
+        output::clean(repository.name.as_str()),
+        output::clean(lock.key.as_str()),
+        lock.mode.to_string(),
+        lock.holder.to_string(),
+        lock.fence.to_string(),
+        format!("{}{over}", time::rfc3339(lock.deadline_ms)),
+        output::short(&lock.purpose, 40),
+    ]
+}
+
+fn line_json(repository: &Repository, lock: &Lock) -> serde_json::Value {
+    json!({
+        "repository": repository.name, "key": lock.key, "mode": lock.mode, "case": lock.case, "holder": lock.holder,
+        "owner": lock.owner, "fence": lock.fence, "acquired_ms": lock.acquired_ms, "deadline_ms": lock.deadline_ms,
+        "purpose": lock.purpose,
+    })
+}
+
+fn held(text: &str) -> Result<HeldLock, String> {
+    let wrong = || format!("`{text}` is not TOKEN:FENCE, as `lock acquire` prints it");
+    let (token, fence) = text.split_once(':').ok_or_else(wrong)?;
+    Ok(HeldLock { token: token.parse().map_err(|_| wrong())?, fence: fence.parse().map_err(|_| wrong())? })
+}

@@ -1,0 +1,69 @@
+//! `relaymesh log scrub`
+
+use super::{found, progress::Progress};
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    output, root,
+};
+use relaymesh_store::{Reader as _, Store as _, verify};
+use relaymesh_store_sqlite::Scrubbed;
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh log scrub              exit code 0: everything is there and whole; 6: it is not
+  relaymesh log scrub --json";
+
+/// Check every op, row and blob, and put aside what does not belong
+///
+/// All that `log verify` checks, and every file in `blobs`: whether its bytes are those of its name, and whether the log names
+/// it. A file that is not understood is moved to `quarantine`, never deleted. Nobody can write meanwhile.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut store = root::open(&context.root)?;
+    let mut reader = store.reader()?;
+    let mut progress = Progress::new("checked ops:", reader.head()?.pos);
+    verify::chain(&mut reader, verify::Checked::default(), &mut |pos| progress.tell(pos)).map_err(found)?;
+    // Before the rows: damage of a blob is told with all its fellows, not only as the first that a row names.
+    let mut progress = Progress::new("checked blobs:", reader.stats()?.blobs.0);
+    let scrubbed = store.scrub(&mut |read| progress.tell(read))?;
+    report(&scrubbed, context);
+    if !scrubbed.is_sound() {
+        let (missing, damaged) = (scrubbed.missing.len(), scrubbed.damaged.len());
+        return Err(Error::new(Code::Damaged, format!("{missing} blobs are missing and {damaged} are damaged"))
+            .hint("put the files of these names back from a backup of `blobs`, and scrub again"));
+    }
+    let mut progress = Progress::new("checked tasks:", reader.counts()?.0);
+    verify::rows(&mut reader, &mut |tasks| progress.tell(tasks)).map_err(found)?;
+    store.close()?;
+    Ok(Exit::Done)
+}
+
+fn report(scrubbed: &Scrubbed, context: &Context) {
+    let Scrubbed { sound, bytes, unnamed, missing, damaged, quarantined } = scrubbed;
+    if context.json {
+        output::value(&json!({
+            "sound": sound, "bytes": bytes, "unnamed": unnamed, "missing": missing, "damaged": damaged,
+            "quarantined": quarantined,
+        }));
+        return;
+    }
+    let facts = [
+        ("blobs", sound.to_string()),
+        ("bytes", bytes.to_string()),
+        ("unnamed", unnamed.len().to_string()),
+        ("missing", missing.len().to_string()),
+        ("damaged", damaged.len().to_string()),
+        ("quarantined", quarantined.len().to_string()),
+    ];
+    output::line(&output::table(&facts.map(|(name, value)| vec![name.to_owned(), value])));
+    for (what, hashes) in [("missing", missing), ("damaged", damaged)] {
+        hashes.iter().for_each(|hash| output::note(&format!("{what}: {hash}")));
+    }
+    quarantined.iter().for_each(|name| output::note(&format!("moved to quarantine: {name}")));
+}

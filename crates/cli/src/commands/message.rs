@@ -1,0 +1,238 @@
+//! `relaymesh message`
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    flow, output, root, session, time,
+};
+use clap::Subcommand;
+use relaymesh_core::{
+    content::Media,
+    id::{MessageId, ThreadId, WorkerId},
+    lanes::Priority,
+    name::Name,
+    op::HeldMessage,
+};
+use relaymesh_runtime::driver::{Answer, Command as DriverCommand, Delivery, Letter, MessageCommand};
+use relaymesh_store::{Content, Store as _};
+use relaymesh_store_sqlite::SqliteStore;
+use serde_json::{Value, json};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh message send --to reviewer --input '{\"diff\": \"…\"}'
+  relaymesh message take --agent reviewer              prints the message and HELD, or nothing
+  relaymesh message reply HELD --input '\"looks good\"'
+  relaymesh message ack HELD";
+
+const LEASE_MS: u64 = 120_000;
+
+/// Send messages to agents, take them, answer them
+///
+/// Delivery is at least once: whoever takes a message and stays silent loses it to the next, until it is acknowledged,
+/// answered, too old, or was delivered too often.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Say something to an agent, and print THREAD and MESSAGE
+    Send(Box<SendArgs>),
+    /// Take the next message for an agent
+    Take {
+        /// For whom
+        #[arg(long, value_name = "NAME")]
+        agent: Name,
+        /// For how long without a word
+        #[arg(long, value_name = "MS", default_value_t = LEASE_MS)]
+        lease_ms: u64,
+    },
+    /// The message is dealt with
+    Ack {
+        /// What `take` printed
+        #[arg(value_name = "HELD", value_parser = held)]
+        held: Held,
+    },
+    /// The message is dealt with, and this is the answer
+    Reply {
+        /// What `take` printed
+        #[arg(value_name = "HELD", value_parser = held)]
+        held: Held,
+        /// What to say: JSON, @FILE, or - for stdin
+        #[arg(long, value_name = "JSON")]
+        input: String,
+    },
+    /// The message could not be dealt with
+    Fail {
+        /// What `take` printed
+        #[arg(value_name = "HELD", value_parser = held)]
+        held: Held,
+        /// Another delivery would not help
+        #[arg(long)]
+        r#final: bool,
+        /// Why, for people
+        #[arg(long, value_name = "TEXT")]
+        error: String,
+    },
+    /// Deliver a message again that came to nothing
+    Retry {
+        /// Its thread
+        thread: ThreadId,
+        /// Which
+        message: MessageId,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct SendArgs {
+    /// Who is to hear it
+    #[arg(long, value_name = "NAME")]
+    to: Name,
+    /// Who says it; without one, you
+    #[arg(long, value_name = "NAME")]
+    from: Option<Name>,
+    /// What to say: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    input: String,
+    /// In which thread; without one, a new one
+    #[arg(long, value_name = "ID")]
+    thread: Option<ThreadId>,
+    /// Its own id: a second send with it is the same message
+    #[arg(long, value_name = "ID", requires = "thread")]
+    id: Option<MessageId>,
+    /// The message of the thread that it is about
+    #[arg(long, value_name = "ID", requires = "thread")]
+    reply_to: Option<MessageId>,
+    /// Which lane it waits in: high, normal or low
+    #[arg(long, default_value = "normal")]
+    priority: Priority,
+    /// After this time it is too old
+    #[arg(long, value_name = "MS")]
+    ttl_ms: Option<u64>,
+    /// How often it may be delivered
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    max_deliveries: u32,
+}
+
+/// A delivery, as it is printed: THREAD:MESSAGE:EPOCH:TOKEN.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    thread: ThreadId,
+    held: HeldMessage,
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
+    let store = root::open_or_create(&context.root)?;
+    let command = command(args.command, context, &store)?;
+    let mut reader = root::reader(&store)?;
+    match session::once(context, store, DriverCommand::Message(command))? {
+        Answer::Message { thread, message, state } if context.json => {
+            output::value(&json!({ "thread": thread, "message": message, "state": state }));
+        }
+        Answer::Message { thread, message, state } => {
+            output::line(&format!("{thread} {message}"));
+            output::note(&format!("it is {state}"));
+        }
+        Answer::Taken(None) if context.json => output::value(&Value::Null),
+        Answer::Taken(None) => output::note("nothing waits"),
+        Answer::Taken(Some(delivery)) => show(&mut reader, &delivery, context)?,
+        Answer::Replied { thread, message, completed } => {
+            let step = completed.map(|(step, is_done)| json!({ "step": step.to_string(), "completed": is_done }));
+            if context.json {
+                output::value(&json!({ "thread": thread, "message": message, "asked": step }));
+            } else {
+                output::line(&format!("{thread} {message}"));
+                match completed {
+                    Some((step, true)) => output::note(&format!("it completed {step}")),
+                    Some((step, false)) => output::note(&format!("{step} does not wait for it any more")),
+                    None => {}
+                }
+            }
+        }
+        other @ (Answer::Accepted { .. }
+        | Answer::Ended { .. }
+        | Answer::Claimed(_)
+        | Answer::Locked { .. }
+        | Answer::Released
+        | Answer::Done { .. }) => return Err(session::unexpected(&other)),
+    }
+    Ok(Exit::Done)
+}
+
+fn command(command: Command, context: &Context, store: &SqliteStore) -> Result<MessageCommand, Error> {
+    let stow = |argument: &str| {
+        let bytes = flow::input(argument)?.to_string().into_bytes();
+        Ok::<Content, Error>(Content::stow(bytes, &store.blobs())?)
+    };
+    Ok(match command {
+        Command::Send(send) => MessageCommand::Send(Box::new(Letter {
+            namespace: context.namespace.clone(),
+            thread: send.thread,
+            message: send.id,
+            from: send.from.unwrap_or_else(|| context.caller.author.clone()),
+            to: send.to,
+            priority: send.priority,
+            reply_to: send.reply_to,
+            asks: None,
+            media: Media::Json,
+            content: stow(&send.input)?,
+            trace_id: rand::random(),
+            ttl_ms: send.ttl_ms,
+            max_deliveries: send.max_deliveries,
+        })),
+        Command::Take { agent, lease_ms } => {
+            let worker = WorkerId::new(time::now_ms(), rand::random());
+            MessageCommand::Take { namespace: context.namespace.clone(), agent, worker, lease_ms }
+        }
+        Command::Ack { held: Held { thread, held } } => MessageCommand::Acknowledge { thread, held },
+        Command::Reply { held: Held { thread, held }, input } => {
+            MessageCommand::Reply { thread, held, media: Media::Json, content: stow(&input)? }
+        }
+        Command::Fail { held: Held { thread, held }, r#final, error } => {
+            MessageCommand::Fail { thread, held, retryable: !r#final, error }
+        }
+        Command::Retry { thread, message } => {
+            MessageCommand::Redrive { thread, message, reason: "asked for".to_owned() }
+        }
+    })
+}
+
+fn show(reader: &mut impl relaymesh_store::Reader, delivery: &Delivery, context: &Context) -> Result<(), Error> {
+    let Delivery { thread, held, draft, content } = delivery;
+    let missing = || Error::new(Code::Damaged, format!("the content of {} is missing", draft.id));
+    let bytes = reader.bytes(*content)?.ok_or_else(missing)?;
+    draft.content.check(&bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
+    let proof = format!("{thread}:{}:{}:{}", held.message, held.epoch, held.token);
+    let text = String::from_utf8_lossy(&bytes);
+    if context.json {
+        let content: Value = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(text));
+        output::value(&json!({
+            "held": proof, "thread": thread, "message": draft.id, "from": draft.from, "to": draft.to,
+            "priority": draft.priority, "reply_to": draft.reply_to, "content": content,
+        }));
+    } else {
+        output::line(&proof);
+        output::line(&text);
+        output::note(&format!("from {}; `relaymesh message ack` or `reply` when it is dealt with", draft.from));
+    }
+    Ok(())
+}
+
+fn held(text: &str) -> Result<Held, String> {
+    let wrong = || format!("`{text}` is not THREAD:MESSAGE:EPOCH:TOKEN, as `message take` prints it");
+    let parts: Vec<&str> = text.split(':').collect();
+    let [thread, message, epoch, token] = parts[..] else { return Err(wrong()) };
+    Ok(Held {
+        thread: thread.parse().map_err(|_| wrong())?,
+        held: HeldMessage {
+            message: message.parse().map_err(|_| wrong())?,
+            epoch: epoch.parse().map_err(|_| wrong())?,
+            token: token.parse().map_err(|_| wrong())?,
+        },
+    })
+}

@@ -1,0 +1,53 @@
+//! What can be said about which sort of scope: the kernel hands an op to one machine, or refuses it by name.
+
+use super::samples::{NOW_MS, body, header, header_of};
+use crate::{
+    id::{RepositoryId, TaskId, ThreadId},
+    kernel::{Refusal, Rows, apply},
+    op::{Header, Kind, Op, Scope},
+};
+
+fn scopes() -> [Scope; 4] {
+    [
+        Scope::Task(TaskId::new(NOW_MS, 9)),
+        Scope::Thread(ThreadId::new(NOW_MS, 9)),
+        Scope::Repository(RepositoryId::new(NOW_MS, 9)),
+        Scope::Log,
+    ]
+}
+
+fn op(kind: Kind, scope: Scope) -> Op {
+    Op { pos: 1, header: Header { scope, ..header(1) }, body: body(kind) }
+}
+
+#[test]
+fn what_does_not_belong_to_a_scope_reaches_no_machine() {
+    for kind in Kind::ALL {
+        for scope in scopes() {
+            let (mut rows, mut effects) = (None, Vec::new());
+            let outcome = apply(&mut rows, &op(*kind, scope), &mut effects);
+            let wrong = outcome == Err(Refusal::WrongScope { kind: *kind, scope });
+            assert_eq!(wrong, !body(*kind).fits(scope), "{kind:?} about {scope}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_another_sort_than_the_scope_stay_as_they_are() {
+    let first = |kind: Kind| Op { pos: 1, header: header_of(kind, 1), body: body(kind) };
+    let mut rows: Option<Rows> = None;
+    apply(&mut rows, &first(Kind::ScheduleJob), &mut Vec::new()).unwrap();
+    let before = rows.clone();
+    let lock = first(Kind::AcquireLock);
+    let outcome = apply(&mut rows, &lock, &mut Vec::new());
+    assert_eq!(outcome, Err(Refusal::WrongScope { kind: Kind::AcquireLock, scope: lock.header.scope }));
+    assert_eq!(rows, before);
+}
+
+#[test]
+fn a_scope_is_written_as_the_id_of_what_it_is() {
+    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_", "log"]) {
+        assert!(scope.to_string().starts_with(prefix), "{scope}");
+    }
+    assert!(std::mem::size_of::<Scope>() <= 32, "a scope is copied everywhere");
+}

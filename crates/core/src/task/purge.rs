@@ -1,0 +1,10 @@
+//! Purge: a task that ended is forgotten (D33). Its ops stay until a checkpoint lets them go; its rows go now, and nothing
+//! can be said about it any more.
+
+use super::{apply::Refusal, state::TaskRows};
+
+/// Whether the task may be forgotten.
+pub(super) fn check(rows: &TaskRows) -> Result<(), Refusal> {
+    let found = rows.task.status;
+    if found.is_terminal() { Ok(()) } else { Err(Refusal::NotEnded { found }) }
+}

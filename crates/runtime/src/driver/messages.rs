@@ -1,0 +1,227 @@
+//! Messages: send, take, acknowledge, reply, fail, give back.
+//!
+//! A reply to a message that asks for a step completes that step, in the same batch (R38). If the step's lease is not
+//! the one that asked any more, the reply stands as a message, and the completion is refused and journalled (D7).
+
+use super::{
+    command::{Answer, Caller, Delivery, Error, Letter, MessageCommand},
+    engine::Engine,
+};
+use crate::world::{Hold, Outcome, World};
+use relaymesh_core::{
+    backoff::Backoff,
+    content::Media,
+    id::{LeaseToken, MessageId, StepId, ThreadId, WorkerId},
+    kernel::Effect,
+    lanes::Priority,
+    message::{self, Asks, Draft, Refusal, State},
+    name::Name,
+    op::{Body, ExpireReason, HeldMessage, Scope},
+    task::{Status, fail::shortened},
+};
+use relaymesh_store::{Content, ContentKey, ContentPut, Reader};
+
+/// Time between deliveries that failed.
+const BACKOFF: Backoff = Backoff { base_ms: 1_000, max_ms: 60_000 };
+
+impl<R: Reader, W: World> Engine<R, W> {
+    pub(super) fn message(&mut self, caller: &Caller, command: MessageCommand) -> Result<Answer, Error> {
+        match command {
+            MessageCommand::Send(letter) => self.send(caller, *letter),
+            MessageCommand::Take { namespace, agent, worker, lease_ms } => {
+                self.take(caller, &namespace, &agent, worker, lease_ms)
+            }
+            MessageCommand::Acknowledge { thread, held } => {
+                self.about_message(caller, thread, Body::AcknowledgeMessage { held })?;
+                Ok(Answer::Message { thread, message: held.message, state: State::Done })
+            }
+            MessageCommand::Reply { thread, held, media, content } => self.reply(caller, thread, held, media, content),
+            MessageCommand::Fail { thread, held, retryable, error } => {
+                let jitter_ms = self.jitter_ms();
+                let body = Body::FailMessage { held, retryable, jitter_ms, error: shortened(&error) };
+                self.about_message(caller, thread, body)?;
+                self.message_rests(thread, held.message)
+            }
+            MessageCommand::Return { thread, held, reason } => {
+                self.about_message(caller, thread, Body::ReturnMessage { held, reason: shortened(&reason) })?;
+                self.message_rests(thread, held.message)
+            }
+            MessageCommand::Redrive { thread, message, reason } => {
+                self.about_message(caller, thread, Body::RedriveMessage { message, reason: shortened(&reason) })?;
+                self.message_rests(thread, message)
+            }
+        }
+    }
+
+    /// Sending the same message again is the same message: whoever did not hear the answer asks again.
+    fn send(&mut self, caller: &Caller, letter: Letter) -> Result<Answer, Error> {
+        let Letter { namespace, thread, message, from, to, priority, reply_to, asks, media, content, .. } = letter;
+        let now_ms = self.world.now().wall_ms;
+        let thread = thread.unwrap_or_else(|| ThreadId::new(now_ms, self.world.random()));
+        let id = message.unwrap_or_else(|| MessageId::new(now_ms, self.world.random()));
+        let asks = asks.map(|hold| self.asking(hold)).transpose()?;
+        let draft = Draft {
+            id,
+            from,
+            to,
+            priority,
+            reply_to,
+            asks,
+            content: content.named(media),
+            trace_id: letter.trace_id,
+            ttl_ms: letter.ttl_ms,
+            max_deliveries: letter.max_deliveries,
+            backoff: BACKOFF,
+        };
+        let there = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&id));
+        if let Some(there) = there.filter(|there| there.draft == draft) {
+            return Ok(Answer::Message { thread, message: id, state: there.state });
+        }
+        self.write_about(Scope::Thread(thread), namespace, caller, Body::SendMessage { draft })?;
+        self.put_last(content);
+        Ok(Answer::Message { thread, message: id, state: State::Queued })
+    }
+
+    /// Only whoever holds the step may have its answer complete it.
+    fn asking(&mut self, hold: Hold) -> Result<Asks, Error> {
+        let Hold { step: StepId { task, index }, epoch, token } = hold;
+        self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
+        let (step, _) = self.step(task, index).ok_or(relaymesh_core::task::Refusal::NoTask)?;
+        let is_held = step.epoch == epoch && step.lease.as_ref().is_some_and(|lease| lease.token == token);
+        if step.status != Status::Running || !is_held {
+            let (name, found) = (step.spec.name.clone(), step.status);
+            return Err(relaymesh_core::task::Refusal::Fenced { name, found, epoch: step.epoch, given: epoch }.into());
+        }
+        Ok(Asks { task, step: index, epoch, token })
+    }
+
+    /// The first message of the highest lane that has one.
+    fn take(
+        &mut self,
+        caller: &Caller,
+        namespace: &Name,
+        agent: &Name,
+        worker: WorkerId,
+        lease_ms: u64,
+    ) -> Result<Answer, Error> {
+        let now_ms = self.world.now().wall_ms;
+        // Whatever is not visible yet is in one of two batches, so among so many one is free if any is.
+        let on_their_way = self.in_flight.as_ref().map_or(0, |in_flight| in_flight.batch.ops.len());
+        let limit = 1 + on_their_way + self.open.batch.ops.len();
+        for priority in Priority::ALL {
+            let page = self.reader.inbox(namespace, agent, priority, now_ms, limit).map_err(Error::Store)?;
+            for (thread, message) in page {
+                let scope = Scope::Thread(thread);
+                // The store may be behind: somebody may have taken it in a batch that is on its way.
+                let live = self.thread(scope)?.and_then(|rows| rows.messages.get(&message));
+                if !live.is_some_and(|message| message.is_deliverable(now_ms)) {
+                    continue;
+                }
+                let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
+                let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
+                let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
+                self.write_about(scope, namespace.clone(), caller, body)?;
+                return self.taken(thread, message, token);
+            }
+        }
+        Ok(Answer::Taken(None))
+    }
+
+    fn taken(&mut self, thread: ThreadId, message: MessageId, token: LeaseToken) -> Result<Answer, Error> {
+        let row = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&message));
+        let row = row.ok_or(Error::Message(Refusal::NoMessage { message }))?.clone();
+        let key = ContentKey::new(row.content_pos, 0);
+        let held = HeldMessage { message, epoch: row.epoch, token };
+        Ok(Answer::Taken(Some(Box::new(Delivery { thread, held, draft: row.draft, content: key }))))
+    }
+
+    fn reply(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadId,
+        held: HeldMessage,
+        media: Media,
+        content: Content,
+    ) -> Result<Answer, Error> {
+        let now_ms = self.world.now().wall_ms;
+        let answer = MessageId::new(now_ms, self.world.random());
+        let body = Body::ReplyMessage { held, answer, content: content.named(media) };
+        let effects = self.about_message(caller, thread, body)?;
+        self.put_last(content.clone());
+        let asked = effects.iter().find_map(|effect| match effect {
+            Effect::Thread(message::Effect::Answered { asks, .. }) => Some(*asks),
+            Effect::Thread(_) | Effect::Task(_) | Effect::Repository(_) => None,
+        });
+        let completed = match asked {
+            None => None,
+            Some(asks) => {
+                let hold =
+                    Hold { step: StepId { task: asks.task, index: asks.step }, epoch: asks.epoch, token: asks.token };
+                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more.
+                let finished = self.finish(caller, hold, Outcome::Done { media, result: content });
+                Some((hold.step, finished.is_ok()))
+            }
+        };
+        Ok(Answer::Replied { thread, message: answer, completed })
+    }
+
+    /// Deliveries whose lease is over and messages that are too old. A lease from before this start gets one fresh term,
+    /// because its holder may well be alive (D6).
+    pub(super) fn expire_messages(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
+        let now = self.world.now();
+        let began = self.began;
+        let Scope::Thread(thread) = scope else { return Ok(()) };
+        let Some(rows) = self.thread(scope)? else { return Ok(()) };
+        let mut over = Vec::new();
+        let mut again_ms = None;
+        for row in rows.messages.values() {
+            if row.is_too_old(now_ms) && !row.state.is_terminal() {
+                over.push((row.draft.id, None));
+            } else if let Some(lease) = row.lease.as_ref().filter(|lease| lease.deadline_ms <= now_ms) {
+                // At the deadline itself the lease still holds; one tick later it does not.
+                if lease.deadline_ms == now_ms {
+                    again_ms = Some(now_ms + 1);
+                    continue;
+                }
+                let fresh_ms = began.mono_ms.saturating_add(lease.deadline_ms.saturating_sub(lease.claimed_ms));
+                if lease.claimed_ms < began.wall_ms && now.mono_ms < fresh_ms {
+                    let left = now_ms.saturating_add(fresh_ms - now.mono_ms);
+                    again_ms = Some(again_ms.map_or(left, |other: u64| other.min(left)));
+                } else {
+                    over.push((row.draft.id, Some(row.epoch)));
+                }
+            }
+        }
+        let caller = self.itself.clone();
+        for (message, epoch) in over {
+            let jitter_ms = self.jitter_ms();
+            let body = match epoch {
+                None => Body::ExpireMessage { message },
+                Some(epoch) => Body::ExpireDelivery { message, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms },
+            };
+            self.about_message(&caller, thread, body)?;
+        }
+        if let Some(again_ms) = again_ms {
+            self.look_at_scopes(again_ms);
+        }
+        Ok(())
+    }
+
+    fn about_message(&mut self, caller: &Caller, thread: ThreadId, body: Body) -> Result<Vec<Effect>, Error> {
+        let scope = Scope::Thread(thread);
+        let namespace = self.thread(scope)?.map(|rows| rows.thread.namespace.clone());
+        self.write_about(scope, namespace.ok_or(Error::Message(Refusal::NoThread))?, caller, body)
+    }
+
+    fn message_rests(&mut self, thread: ThreadId, message: MessageId) -> Result<Answer, Error> {
+        let row = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&message));
+        let state = row.ok_or(Error::Message(Refusal::NoMessage { message }))?.state;
+        Ok(Answer::Message { thread, message, state })
+    }
+
+    /// Content of the op that was just written.
+    fn put_last(&mut self, content: Content) {
+        let key = ContentKey::new(self.open.batch.head.pos, 0);
+        self.put_content(ContentPut { key, content });
+    }
+}

@@ -1,0 +1,48 @@
+//! How much the engine holds in memory. Everything here has a limit, and at rest all of it is nothing.
+
+use super::engine::Engine;
+use crate::world::World;
+use relaymesh_store::Reader;
+
+/// How many of each thing the engine holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Tasks whose rows are live.
+    pub tasks: usize,
+    /// Other scopes whose rows are live.
+    pub scopes: usize,
+    /// Ready steps in the window: at most `queue_capacity`.
+    pub window: usize,
+    /// Attempts under way, of this node's own agents and of workers from outside.
+    pub attempts: usize,
+    /// Attempts of this node's own agents: at most `slots`.
+    pub own: usize,
+    /// Callers that wait for the end of a task.
+    pub waiters: usize,
+    /// Idempotency keys that no reader sees yet.
+    pub keys: usize,
+    /// Attempts whose claims are durable and whose work has not begun.
+    pub to_start: usize,
+    /// Outcomes that could not be written down yet.
+    pub untold: usize,
+    /// Ops in the batch that is being decided.
+    pub open_ops: usize,
+}
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// How much is held in memory, for whoever watches over it.
+    pub fn sizes(&self) -> Sizes {
+        Sizes {
+            tasks: self.cache.len(),
+            scopes: self.scopes.len(),
+            window: self.window.len(),
+            attempts: self.attempts.len(),
+            own: self.attempts.own(),
+            waiters: self.waiters.values().map(Vec::len).sum(),
+            keys: self.keys.len(),
+            to_start: self.to_start.len(),
+            untold: self.untold.len(),
+            open_ops: self.open.batch.ops.len(),
+        }
+    }
+}

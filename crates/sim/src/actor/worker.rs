@@ -1,0 +1,143 @@
+//! A worker from outside: claims steps, says that it lives, delivers; or falls silent for longer than its lease and then
+//! speaks all the same.
+
+use super::View;
+use crate::{
+    call::Word,
+    node::{REMOTE_AGENT, done},
+    rng::Rng,
+    time::{MS, Ns},
+};
+use relaymesh_core::id::{StepId, WorkerId};
+use relaymesh_runtime::{
+    driver::{Answer, Command},
+    world::{Hold, Outcome},
+};
+
+const TRIES_MAX: u32 = 4;
+
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) id: WorkerId,
+    rng: Rng,
+    /// Attempts that it works on, with how often it has tried to deliver.
+    jobs: Vec<(Hold, u32)>,
+    /// Attempts that were its own once.
+    old: Vec<Hold>,
+    claiming: bool,
+    jobs_max: usize,
+}
+
+/// What a worker does about a word.
+#[derive(Debug, Clone)]
+pub(crate) enum Heard {
+    /// Nothing.
+    Nothing,
+    /// Works on it: says that it lives every so often, `None` for never, and delivers after a while.
+    Works(Hold, Option<Ns>, Ns),
+    /// Tries to deliver again.
+    Again(Hold, Ns),
+}
+
+impl Worker {
+    pub(crate) fn new(index: usize, mut rng: Rng) -> Self {
+        let jobs_max = 1 + rng.index(3);
+        Self {
+            id: WorkerId::new(1, index as u128 + 1),
+            rng,
+            jobs: Vec::new(),
+            old: Vec::new(),
+            claiming: false,
+            jobs_max,
+        }
+    }
+
+    pub(crate) fn pause(&mut self) -> Ns {
+        self.rng.spread(200, 3_000) * MS
+    }
+
+    pub(crate) fn patience(&mut self, healthy: bool) -> Ns {
+        if healthy { 30_000 * MS } else { self.rng.spread(200, 8_000) * MS }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.jobs.is_empty() && !self.claiming
+    }
+
+    /// Looks for something to claim; now and then says something about an attempt that is not its own any more.
+    pub(crate) fn look(&mut self, view: &View<'_>) -> Option<Command> {
+        if !view.healthy() && self.rng.chance(60) {
+            let hold = *self.rng.pick(&self.old)?;
+            return Some(Command::Finish { hold, outcome: done(self.rng.between(0, 1_000_000)) });
+        }
+        if self.claiming || self.jobs.len() >= self.jobs_max {
+            return None;
+        }
+        let wild = !view.healthy() && self.rng.chance(50);
+        let mut free: Vec<StepId> = Vec::new();
+        for task in &view.ledger.open {
+            let Some(seen) = view.ledger.tasks.get(task) else { continue };
+            let ready = |step: &relaymesh_core::task::Step| {
+                step.spec.agent.as_str() == REMOTE_AGENT && step.is_claimable(view.wall_ms)
+            };
+            let steps = seen.rows.indexed().filter(|(_, step)| wild || ready(step));
+            free.extend(steps.map(|(index, _)| StepId { task: *task, index }));
+        }
+        let step = *self.rng.pick(&free)?;
+        self.claiming = true;
+        Some(Command::Claim { step, worker: self.id, lease_ms: self.rng.between(1_000, 8_000) })
+    }
+
+    /// What it says about a job when its time is over; `None` if it is not at it any more.
+    pub(crate) fn speak(&mut self, hold: Hold, healthy: bool) -> Option<Command> {
+        let (_, tries) = self.jobs.iter_mut().find(|(job, _)| *job == hold)?;
+        *tries += 1;
+        let weights = if healthy { [90, 8, 2, 0] } else { [70, 15, 5, 10] };
+        let outcome = match self.rng.weighted(&weights) {
+            0 => done(self.rng.between(0, 1_000_000)),
+            1 => Outcome::Failed { error: "the worker failed".to_owned(), retryable: true },
+            2 => Outcome::Failed { error: "the worker gave up".to_owned(), retryable: false },
+            _ => return Some(Command::Yield { hold, reason: "the worker is needed elsewhere".to_owned() }),
+        };
+        Some(Command::Finish { hold, outcome })
+    }
+
+    /// Whether it still works on this.
+    pub(crate) fn works_on(&self, hold: Hold) -> bool {
+        self.jobs.iter().any(|(job, _)| *job == hold)
+    }
+
+    /// Takes the end of a call.
+    pub(crate) fn hear(&mut self, command: &Command, word: &Word, healthy: bool) -> Heard {
+        match command {
+            Command::Claim { lease_ms, .. } => {
+                self.claiming = false;
+                let Word::Answer(Ok(Answer::Claimed(hold))) = word else { return Heard::Nothing };
+                self.jobs.push((*hold, 0));
+                let silent = !healthy && self.rng.chance(250);
+                let takes_ms =
+                    if silent { self.rng.between(*lease_ms, lease_ms * 4) } else { self.rng.spread(50, 12_000) };
+                Heard::Works(*hold, (!silent).then_some(lease_ms / 3 * MS), takes_ms * MS)
+            }
+            Command::Finish { hold, .. } | Command::Yield { hold, .. } => {
+                let Some(place) = self.jobs.iter().position(|(job, _)| job == hold) else { return Heard::Nothing };
+                let answered = matches!(word, Word::Answer(Ok(_) | Err(relaymesh_runtime::driver::Error::Refused(_))));
+                if !answered && self.jobs[place].1 < TRIES_MAX {
+                    return Heard::Again(*hold, self.rng.spread(100, 2_000) * MS);
+                }
+                self.jobs.remove(place);
+                self.old.push(*hold);
+                Heard::Nothing
+            }
+            Command::Submit(_)
+            | Command::Wait { .. }
+            | Command::Heartbeat { .. }
+            | Command::Cancel { .. }
+            | Command::Redrive { .. }
+            | Command::Approve { .. }
+            | Command::Lock(_)
+            | Command::Message(_)
+            | Command::Deny { .. } => Heard::Nothing,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What was done with leases, as those who did it saw it: for a check of linearizability.
+//!
+//! Per step there are claims and ends of attempts, by workers (with the time between question and answer) and by the node
+//! itself (at the moment they are durable). A command that was never answered stays open: it may have happened at any
+//! time since, or never. Heartbeats do not count.
+//!
+//! Locks will have their own kind of history beside this one, with a specification of their own.
+
+use crate::call::{Call, CallId, call_of};
+use relaymesh_core::{
+    id::StepId,
+    op::{Body, CancelMode, Op},
+    task::Refusal,
+};
+use relaymesh_runtime::driver::{Answer, Command, Error};
+use std::collections::BTreeMap;
+
+/// What is done with the lease of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaseOp {
+    /// Take it.
+    Claim,
+    /// End the attempt with this epoch: complete, fail, yield, expire or time out.
+    End {
+        /// The epoch that is shown.
+        epoch: u32,
+    },
+    /// End whatever attempt there is: a hard cancel.
+    Clear,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaseRet {
+    /// The step was given out with this epoch.
+    Claimed(u32),
+    /// Somebody holds it.
+    Held,
+    /// The step cannot be claimed now, for reasons that are none of the lease's.
+    NotNow,
+    /// The attempt has ended.
+    Ended,
+    /// The epoch is not the one in force.
+    Fenced,
+    /// Nothing is held any more.
+    Cleared,
+}
+
+/// One end of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// It was asked for.
+    Invoked(LeaseOp),
+    /// It was answered.
+    Returned(LeaseRet),
+    /// It came to nothing for sure: rejected before anybody looked at the lease.
+    Withdrawn,
+}
+
+/// Who does it: each operation has a number of its own.
+pub type Thread = u64;
+
+/// The operations on every step, in the order in which their ends were seen.
+#[derive(Debug, Default)]
+pub struct History {
+    steps: BTreeMap<StepId, Vec<(Thread, Moment)>>,
+    own: u64,
+}
+
+impl History {
+    /// The operations on each step.
+    pub fn steps(&self) -> impl Iterator<Item = (StepId, &[(Thread, Moment)])> {
+        self.steps.iter().map(|(step, moments)| (*step, moments.as_slice()))
+    }
+
+    pub(crate) fn sent(&mut self, call: &Call) {
+        if let Some((step, op)) = lease_op(&call.command) {
+            self.note(step, thread(call.id), Moment::Invoked(op));
+        }
+    }
+
+    pub(crate) fn answered(&mut self, call: &Call, result: &Result<Answer, Error>) {
+        let Some((step, _)) = lease_op(&call.command) else { return };
+        let moment = match result {
+            Ok(Answer::Claimed(hold)) => Moment::Returned(LeaseRet::Claimed(hold.epoch)),
+            Ok(Answer::Done { .. } | Answer::Accepted { .. } | Answer::Ended { .. }) => {
+                Moment::Returned(LeaseRet::Ended)
+            }
+            Err(Error::Refused(Refusal::Held { .. })) => Moment::Returned(LeaseRet::Held),
+            Err(Error::Refused(Refusal::Fenced { .. })) => Moment::Returned(LeaseRet::Fenced),
+            Err(Error::Refused(_)) => Moment::Returned(LeaseRet::NotNow),
+            Err(Error::Indeterminate(_))
+            | Ok(
+                Answer::Locked { .. }
+                | Answer::Released
+                | Answer::Message { .. }
+                | Answer::Taken(_)
+                | Answer::Replied { .. },
+            ) => return,
+            Err(
+                Error::KeyReused { .. }
+                | Error::Lock(_)
+                | Error::Message(_)
+                | Error::ResultTooLong { .. }
+                | Error::DiskFull(_)
+                | Error::Busy { .. }
+                | Error::Stopped
+                | Error::Store(_),
+            ) => Moment::Withdrawn,
+        };
+        self.note(step, thread(call.id), moment);
+    }
+
+    /// Nobody was there to take the command.
+    pub(crate) fn withdrawn(&mut self, call: &Call) {
+        if let Some((step, _)) = lease_op(&call.command) {
+            self.note(step, thread(call.id), Moment::Withdrawn);
+        }
+    }
+
+    /// An op is durable: what the node did by itself happens now.
+    pub(crate) fn durable(&mut self, op: &Op, steps: u16, epoch: impl Fn(u16) -> u32) {
+        let task = crate::task_of(op);
+        let by_driver = call_of(op).is_none();
+        match &op.body {
+            Body::ClaimWork { step, .. } if by_driver => {
+                self.own(StepId { task, index: *step }, LeaseOp::Claim, LeaseRet::Claimed(epoch(*step)));
+            }
+            Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } if by_driver => {
+                self.own(StepId { task, index: held.step }, LeaseOp::End { epoch: held.epoch }, LeaseRet::Ended);
+            }
+            Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
+                self.own(StepId { task, index: *step }, LeaseOp::End { epoch: *epoch }, LeaseRet::Ended);
+            }
+            Body::CancelTask { mode: CancelMode::Hard, .. } => {
+                for index in 0..steps {
+                    self.own(StepId { task, index }, LeaseOp::Clear, LeaseRet::Cleared);
+                }
+            }
+            Body::ClaimWork { .. }
+            | Body::CompleteJob { .. }
+            | Body::FailJob { .. }
+            | Body::YieldWork { .. }
+            | Body::ScheduleJob { .. }
+            | Body::CancelTask { mode: CancelMode::Soft, .. }
+            | Body::RedriveTask { .. }
+            | Body::ApproveStep { .. }
+            | Body::DenyStep { .. }
+            | crate::absent_bodies!() => {}
+        }
+    }
+
+    fn own(&mut self, step: StepId, op: LeaseOp, ret: LeaseRet) {
+        self.own += 1;
+        let thread = self.own * 2 + 1;
+        self.note(step, thread, Moment::Invoked(op));
+        self.note(step, thread, Moment::Returned(ret));
+    }
+
+    fn note(&mut self, step: StepId, thread: Thread, moment: Moment) {
+        self.steps.entry(step).or_default().push((thread, moment));
+    }
+}
+
+/// Calls have even numbers, what the node does by itself has odd ones.
+fn thread(call: CallId) -> Thread {
+    call * 2
+}
+
+fn lease_op(command: &Command) -> Option<(StepId, LeaseOp)> {
+    match command {
+        Command::Claim { step, .. } => Some((*step, LeaseOp::Claim)),
+        Command::Finish { hold, .. } | Command::Yield { hold, .. } => {
+            Some((hold.step, LeaseOp::End { epoch: hold.epoch }))
+        }
+        Command::Submit(_)
+        | Command::Wait { .. }
+        | Command::Heartbeat { .. }
+        | Command::Cancel { .. }
+        | Command::Redrive { .. }
+        | Command::Approve { .. }
+        | Command::Lock(_)
+        | Command::Message(_)
+        | Command::Deny { .. } => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! BOUNDED: what the engine holds stays below its limits, an idle process sleeps, and at rest nothing is held.
+
+use super::{Invariant, Look, Rest, Turn, Verdict, ensure};
+use relaymesh_runtime::driver::{Config, Sizes};
+
+/// Rounds in a row that may come to nothing.
+const IDLE_ROUNDS_MAX: u32 = 100;
+
+/// Batches in a row that go to a full disk although nobody asked for anything.
+const UNASKED_MAX: u32 = 10;
+
+/// Ops that a start or a tick may add to a batch beyond its limit: they follow the number of leases, not the limit.
+const OPS_BEYOND: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Bounded {
+    config: Config,
+    idle: u32,
+    unasked: u32,
+}
+
+impl Bounded {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { config: config.clone(), idle: 0, unasked: 0 }
+    }
+}
+
+impl Invariant for Bounded {
+    fn name(&self) -> &'static str {
+        "BOUNDED"
+    }
+
+    fn turn(&mut self, turn: &Turn) -> Verdict {
+        let (sizes, config) = (turn.sizes, &self.config);
+        let ops_max = config.batch_ops_max + OPS_BEYOND;
+        // Live: in the window, under way, or changed in one of two batches.
+        let tasks_max = config.queue_capacity + sizes.attempts + 2 * ops_max;
+        let limits = [
+            ("ready steps in the window", sizes.window, config.queue_capacity),
+            ("own attempts", sizes.own, config.slots),
+            ("ops in the open batch", sizes.open_ops, ops_max),
+            ("ops in a batch", turn.handed_ops.unwrap_or(0), ops_max),
+            ("live tasks", sizes.tasks, tasks_max),
+            ("keys that no reader sees", sizes.keys, 2 * ops_max),
+            ("attempts to start", sizes.to_start, config.slots),
+            ("outcomes to tell again", sizes.untold, 2 * ops_max),
+        ];
+        for (what, found, limit) in limits {
+            ensure(found <= limit, || format!("{found} {what}; the limit is {limit}"))?;
+        }
+        self.idle = if turn.idle { self.idle + 1 } else { 0 };
+        ensure(self.idle < IDLE_ROUNDS_MAX, || format!("the process woke {} times for nothing", self.idle))?;
+        self.unasked = if turn.only_full && turn.handed_ops.is_some() { self.unasked + 1 } else { 0 };
+        ensure(self.unasked < UNASKED_MAX, || format!("a full disk was tried {} times without a pause", self.unasked))
+    }
+
+    fn rest(&mut self, _look: &mut Look<'_>, rest: &Rest) -> Verdict {
+        let held = rest.sizes.unwrap_or_default();
+        ensure(held == Sizes::default(), || format!("at rest the engine still holds {held:?}"))
+    }
+}

@@ -1,0 +1,166 @@
+//! FENCE: no word with a stale epoch or token ever changed a row, and the epochs of a step only grow. And no lease ends
+//! early: a full term of the monotonic clock passes since the claim, the last heartbeat or the start of the process,
+//! whatever the wall clock does; after a jump of the wall clock the process has said so first (R10, D6).
+//!
+//! This is a model of its own, a few lines without the kernel: who holds a step follows from the ops alone. A claim takes
+//! what nobody holds; the end of an attempt must show what the claim got.
+
+use super::{Invariant, Look, Verdict, ensure};
+use crate::{
+    call::Call,
+    ledger::OpSeen,
+    time::{MS, Ns},
+};
+use relaymesh_core::{
+    id::{LeaseToken, StepId, WorkerId},
+    op::{Body, CancelMode, ExpireReason, Held},
+    task::Refusal,
+};
+use relaymesh_runtime::{
+    driver::{Answer, Command, Error},
+    world::Hold,
+};
+use relaymesh_store::Reader as _;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Default)]
+pub(crate) struct Fence {
+    steps: BTreeMap<StepId, Model>,
+    /// When and how far the wall clock was set since the process started or last said so.
+    unsaid: Vec<(Ns, i64)>,
+    started: Ns,
+}
+
+/// Below this a jump and the drift of the clock cannot be told apart.
+const JUMP_MS_MIN: u64 = 10_000;
+
+/// What the ops say of a step.
+#[derive(Debug, Default, Clone, Copy)]
+struct Model {
+    epoch: u32,
+    holder: Option<LeaseToken>,
+    /// The greatest epoch that a worker was told.
+    told: u32,
+    lease_ms: u64,
+    worker: Option<WorkerId>,
+    /// The last sign of life, or earlier.
+    heard: Ns,
+}
+
+impl Invariant for Fence {
+    fn name(&self) -> &'static str {
+        "FENCE"
+    }
+
+    fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
+        let task = crate::task_of(seen.op);
+        match &seen.op.body {
+            Body::ClaimWork { step, token, lease_ms, worker, .. } => {
+                let step = StepId { task, index: *step };
+                let model = self.steps.entry(step).or_default();
+                if model.holder == Some(*token) {
+                    return Ok(()); // a renewal
+                }
+                ensure(model.holder.is_none(), || {
+                    format!("{step} was claimed while it was held (op {})", seen.op.pos)
+                })?;
+                let (lease_ms, worker) = (*lease_ms, Some(*worker));
+                let (epoch, holder) = (model.epoch + 1, Some(*token));
+                *model = Model { epoch, holder, lease_ms, worker, heard: seen.decided.1, told: model.told };
+                let found = seen.after.map_or(0, |rows| rows.steps[usize::from(step.index)].epoch);
+                ensure(found == model.epoch, || format!("{step} has epoch {found} after {} claims", model.epoch))
+            }
+            Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => {
+                self.spoken(StepId { task, index: held.step }, held, seen.op.pos)
+            }
+            Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
+                let step = StepId { task, index: *step };
+                if let Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. } = &seen.op.body {
+                    self.in_time(step, seen.decided)?;
+                }
+                let model = self.steps.entry(step).or_default();
+                let holds = model.holder.take().is_some() && model.epoch == *epoch;
+                ensure(holds, || format!("op {} ends epoch {epoch} of {step}; {model:?}", seen.op.pos))
+            }
+            Body::CancelTask { mode: CancelMode::Hard, .. } => {
+                for (_, model) in self.steps.iter_mut().filter(|(step, _)| step.task == task) {
+                    model.holder = None;
+                }
+                Ok(())
+            }
+            Body::ScheduleJob { .. }
+            | Body::CancelTask { mode: CancelMode::Soft, .. }
+            | Body::RedriveTask { .. }
+            | Body::ApproveStep { .. }
+            | Body::DenyStep { .. }
+            | crate::absent_bodies!() => Ok(()),
+        }
+    }
+
+    fn clock_set(&mut self, now: Ns, by_ms: i64) {
+        self.unsaid.push((now, by_ms));
+    }
+
+    fn clock_alert(&mut self) {
+        self.unsaid.clear();
+    }
+
+    fn start(&mut self, look: &mut Look<'_>) -> Verdict {
+        self.unsaid.clear();
+        self.started = look.now;
+        Ok(())
+    }
+
+    fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, look: &mut Look<'_>) -> Verdict {
+        match (&call.command, result) {
+            (Command::Heartbeat { worker }, Ok(_)) => {
+                for model in self.steps.values_mut().filter(|model| model.worker == Some(*worker)) {
+                    model.heard = model.heard.max(call.sent);
+                }
+                Ok(())
+            }
+            (_, Ok(Answer::Claimed(hold))) => {
+                let model = self.steps.entry(hold.step).or_default();
+                let before = std::mem::replace(&mut model.told, hold.epoch);
+                let grows = hold.epoch > before;
+                ensure(grows, || format!("{} was given out with epoch {} after {before}", hold.step, hold.epoch))
+            }
+            (
+                Command::Finish { hold, .. } | Command::Yield { hold, .. },
+                Err(Error::Refused(Refusal::Fenced { .. })),
+            ) => journalled(hold, look),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Fence {
+    /// A lease ran out: not before its time.
+    fn in_time(&self, step: StepId, (since, by): (Ns, Ns)) -> Verdict {
+        let unsaid_ms: i64 = self.unsaid.iter().filter(|(at, _)| *at < since).map(|(_, ms)| ms).sum();
+        let jumped = unsaid_ms.unsigned_abs() > JUMP_MS_MIN;
+        ensure(!jumped, || format!("{step} expired after a jump of {unsaid_ms} ms that nobody noticed"))?;
+        let Some(model) = self.steps.get(&step) else { return Ok(()) };
+        let heard = model.heard.max(self.started);
+        let passed_ms = by.saturating_sub(heard) / MS;
+        ensure(passed_ms >= model.lease_ms, || {
+            format!("{step} expired {passed_ms} ms after its worker was heard of; its lease is {} ms", model.lease_ms)
+        })
+    }
+
+    /// The holder's word ends its attempt.
+    fn spoken(&mut self, step: StepId, held: &Held, pos: u64) -> Verdict {
+        let model = self.steps.entry(step).or_default();
+        let holds = model.holder == Some(held.token) && model.epoch == held.epoch;
+        ensure(holds, || format!("op {pos} on {step} shows epoch {} and another token; {model:?}", held.epoch))?;
+        model.holder = None;
+        Ok(())
+    }
+}
+
+/// A word that was fenced off is in the journal (D7).
+fn journalled(hold: &Hold, look: &mut Look<'_>) -> Verdict {
+    let newest = look.reader.conflicts(256).map_err(|error| error.to_string())?;
+    let there = newest.iter().any(|conflict| conflict.step == hold.step && conflict.given == hold.epoch);
+    ensure(there, || format!("a fenced word on {} epoch {} is not in the journal", hold.step, hold.epoch))
+}

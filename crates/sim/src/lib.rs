@@ -1,0 +1,62 @@
+//! A seeded world: the production driver on a simulated clock and a simulated disk.
+//!
+//! One seed decides everything: what clients ask for, how long agents take, when the process is killed, what the disk
+//! does. The same seed is the same run, event by event, so a failure can be looked at as often as it takes. First things
+//! break, then the world heals and everything that was accepted must come to rest; the [`invariant`] files say what must
+//! hold meanwhile.
+//!
+//! The engine, the kernel, the clock's guard and the memory store are the ones of production and of its tests. Only the
+//! two threads are replaced, by `node::life`, and the time that a commit takes. There is no thread, no wall clock and no
+//! hash map to iterate in here.
+//!
+//! Run it with `cargo xtask sim --seeds 1000`, repeat one run with `cargo xtask sim --seed N`.
+
+#![forbid(unsafe_code)]
+
+/// Ops that the simulated world does not have yet: nobody locks, talks, records artifacts or purges there.
+macro_rules! absent_bodies {
+    () => {
+        relaymesh_core::op::Body::RecordArtifact { .. }
+            | relaymesh_core::op::Body::AcquireLock { .. }
+            | relaymesh_core::op::Body::RenewLock { .. }
+            | relaymesh_core::op::Body::ReleaseLock { .. }
+            | relaymesh_core::op::Body::ExpireLock { .. }
+            | relaymesh_core::op::Body::SendMessage { .. }
+            | relaymesh_core::op::Body::DeliverMessage { .. }
+            | relaymesh_core::op::Body::AcknowledgeMessage { .. }
+            | relaymesh_core::op::Body::ReplyMessage { .. }
+            | relaymesh_core::op::Body::FailMessage { .. }
+            | relaymesh_core::op::Body::ReturnMessage { .. }
+            | relaymesh_core::op::Body::ExpireDelivery { .. }
+            | relaymesh_core::op::Body::ExpireMessage { .. }
+            | relaymesh_core::op::Body::RedriveMessage { .. }
+            | relaymesh_core::op::Body::PurgeScope {}
+            | relaymesh_core::op::Body::Checkpoint { .. }
+    };
+}
+pub(crate) use absent_bodies;
+
+mod actor;
+mod call;
+mod fault;
+pub mod history;
+pub mod invariant;
+mod ledger;
+mod node;
+mod plan;
+mod report;
+mod rng;
+mod time;
+mod trace;
+mod world;
+
+pub use call::{Actor, CallId};
+pub use fault::Fault;
+pub use report::{FAULTS_MIN, OPS_MIN, Report, SUCCESS_PER_CENT_MIN, Totals, Verdict, run};
+pub use time::{MS, Ns, SECOND};
+pub use trace::{Record, Trace, What};
+
+/// The task that an op is about: the simulated world has nothing but tasks yet.
+pub(crate) fn task_of(op: &relaymesh_core::op::Op) -> relaymesh_core::id::TaskId {
+    op.task().expect("an op about a task")
+}

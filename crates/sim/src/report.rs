@@ -1,0 +1,238 @@
+//! What a run came to.
+
+use crate::{
+    fault::Fault,
+    history::History,
+    invariant::Broken,
+    time::{Ns, SECOND},
+    trace::Trace,
+    world::World,
+};
+use std::{collections::BTreeMap, fmt::Write as _, panic};
+
+/// A run with fewer commands proves nothing.
+pub const OPS_MIN: u64 = 200;
+/// A run with fewer faults proves nothing.
+pub const FAULTS_MIN: u64 = 3;
+/// A run in whose healthy phase fewer commands of clients succeed proves nothing: perhaps nothing works at all.
+pub const SUCCESS_PER_CENT_MIN: u64 = 80;
+
+/// Events that are shown of a run that failed.
+const LAST_EVENTS: usize = 60;
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Report {
+    /// The seed that decided everything.
+    pub seed: u64,
+    /// Whether it passed.
+    pub verdict: Verdict,
+    /// Everything that happened.
+    pub trace: Trace,
+    /// What was done with leases.
+    pub history: History,
+    /// Simulated time.
+    pub simulated: Ns,
+    /// Commands that clients and workers sent.
+    pub commands: u64,
+    /// Ops on the log.
+    pub ops: u64,
+    /// Tasks on the log.
+    pub tasks: u64,
+    /// Faults that took effect.
+    pub faults: BTreeMap<Fault, u64>,
+    /// Client commands of the healthy phase.
+    pub healthy: u64,
+    /// How many of them succeeded.
+    pub healthy_done: u64,
+    /// Commands whose caller never learned what came of them.
+    pub unknown: u64,
+    /// Of those: how many are on the log.
+    pub unknown_done: u64,
+    /// Words that a fence refused.
+    pub fenced: u64,
+}
+
+/// Whether a run passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// All invariants held.
+    Passed,
+    /// One did not.
+    Broken(Broken),
+    /// Too little happened for the run to mean anything. Counts as a failure.
+    Invalid(String),
+}
+
+/// Runs the world of a seed to its end.
+pub fn run(seed: u64) -> Report {
+    let mut world = World::new(seed);
+    let ran = panic::catch_unwind(panic::AssertUnwindSafe(|| world.run()));
+    let mut report = Report {
+        seed,
+        verdict: Verdict::Passed,
+        simulated: world.now(),
+        commands: world.tally.sent,
+        ops: world.ops(),
+        tasks: world.tasks() as u64,
+        healthy: world.tally.healthy,
+        healthy_done: world.tally.healthy_done,
+        unknown: world.tally.unknown,
+        unknown_done: world.tally.settled,
+        fenced: world.tally.fenced,
+        faults: std::mem::take(&mut world.faults),
+        trace: std::mem::replace(&mut world.trace, Trace::new()),
+        history: std::mem::take(&mut world.history),
+    };
+    report.verdict = match (ran, world.broken()) {
+        (Err(payload), _) => Verdict::Broken(Broken { invariant: "PANIC", found: said(payload.as_ref()) }),
+        (Ok(()), Some(broken)) => Verdict::Broken(broken.clone()),
+        (Ok(()), None) => report.validity(),
+    };
+    report
+}
+
+fn said(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("the driver panicked").to_owned()
+}
+
+impl Report {
+    /// Whether it passed.
+    pub fn passed(&self) -> bool {
+        self.verdict == Verdict::Passed
+    }
+
+    fn validity(&self) -> Verdict {
+        let faults: u64 = self.faults.values().sum();
+        if self.commands < OPS_MIN {
+            return Verdict::Invalid(format!("only {} commands, {OPS_MIN} are needed", self.commands));
+        }
+        if faults < FAULTS_MIN {
+            return Verdict::Invalid(format!("only {faults} faults, {FAULTS_MIN} are needed"));
+        }
+        if self.healthy_done * 100 < self.healthy * SUCCESS_PER_CENT_MIN {
+            return Verdict::Invalid(format!(
+                "only {} of {} commands succeeded in the healthy phase, {SUCCESS_PER_CENT_MIN} % are needed",
+                self.healthy_done, self.healthy
+            ));
+        }
+        Verdict::Passed
+    }
+
+    /// What a person needs to know of a run that failed.
+    pub fn failure(&self) -> String {
+        let mut text = match &self.verdict {
+            Verdict::Passed => return String::new(),
+            Verdict::Broken(broken) => {
+                format!("seed {}: {} is broken: {}\n", self.seed, broken.invariant, broken.found)
+            }
+            Verdict::Invalid(why) => format!("seed {}: INVALID: {why}\n", self.seed),
+        };
+        let records = self.trace.records();
+        let shown = &records[records.len().saturating_sub(LAST_EVENTS)..];
+        let _ = writeln!(text, "the last {} of {} events:", shown.len(), records.len());
+        for record in shown {
+            let _ = writeln!(text, "{record}");
+        }
+        let _ = writeln!(text, "the whole run again: cargo xtask sim --seed {}", self.seed);
+        text
+    }
+}
+
+/// What many runs came to.
+#[derive(Debug, Default, Clone)]
+pub struct Totals {
+    /// How many ran.
+    pub seeds: u64,
+    /// Seeds that failed, with the first line of why.
+    pub failed: Vec<(u64, String)>,
+    simulated: Ns,
+    commands: u64,
+    ops: u64,
+    tasks: u64,
+    healthy: u64,
+    healthy_done: u64,
+    unknown: u64,
+    unknown_done: u64,
+    fenced: u64,
+    faults: BTreeMap<Fault, u64>,
+}
+
+impl Totals {
+    /// Takes in one run.
+    pub fn add(&mut self, report: &Report) {
+        self.seeds += 1;
+        self.simulated += report.simulated;
+        self.commands += report.commands;
+        self.ops += report.ops;
+        self.tasks += report.tasks;
+        self.healthy += report.healthy;
+        self.healthy_done += report.healthy_done;
+        self.unknown += report.unknown;
+        self.unknown_done += report.unknown_done;
+        self.fenced += report.fenced;
+        for (fault, count) in &report.faults {
+            *self.faults.entry(*fault).or_default() += count;
+        }
+        if !report.passed() {
+            let text = report.failure();
+            self.failed.push((report.seed, text.lines().next().unwrap_or_default().to_owned()));
+        }
+    }
+
+    /// Takes in what another thread ran.
+    pub fn merge(&mut self, other: Totals) {
+        self.seeds += other.seeds;
+        self.simulated += other.simulated;
+        self.commands += other.commands;
+        self.ops += other.ops;
+        self.tasks += other.tasks;
+        self.healthy += other.healthy;
+        self.healthy_done += other.healthy_done;
+        self.unknown += other.unknown;
+        self.unknown_done += other.unknown_done;
+        self.fenced += other.fenced;
+        for (fault, count) in other.faults {
+            *self.faults.entry(fault).or_default() += count;
+        }
+        self.failed.extend(other.failed);
+        self.failed.sort_unstable();
+    }
+
+    /// A few lines for people; `core_seconds` is real time summed over the threads.
+    pub fn summary(&self, real_seconds: f64, core_seconds: f64) -> String {
+        let simulated = self.simulated as f64 / SECOND as f64;
+        let per = |count: u64| count as f64 / simulated.max(f64::MIN_POSITIVE);
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "{} seeds, {} failed, in {real_seconds:.1} s: {:.1} seeds/s",
+            self.seeds,
+            self.failed.len(),
+            self.seeds as f64 / real_seconds.max(f64::MIN_POSITIVE)
+        );
+        let _ = writeln!(
+            text,
+            "simulated {simulated:.0} s, {:.0} times real time on one core",
+            simulated / core_seconds.max(f64::MIN_POSITIVE)
+        );
+        let _ = writeln!(
+            text,
+            "{} commands ({:.2} a simulated second), {} tasks, {} ops on the log ({:.2} a simulated second)",
+            self.commands,
+            per(self.commands),
+            self.tasks,
+            self.ops,
+            per(self.ops)
+        );
+        let _ = writeln!(
+            text,
+            "{} of {} client commands succeeded in the healthy phase; {} ended unknown, {} of those are on the log; {} fenced words",
+            self.healthy_done, self.healthy, self.unknown, self.unknown_done, self.fenced
+        );
+        let faults: Vec<String> = self.faults.iter().map(|(fault, count)| format!("{fault:?} {count}")).collect();
+        let _ = writeln!(text, "faults: {}", faults.join(", "));
+        text
+    }
+}
