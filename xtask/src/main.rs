@@ -2,6 +2,7 @@
 
 mod bench;
 mod fix;
+mod fuzz;
 mod run;
 mod sim;
 mod test;
@@ -22,6 +23,7 @@ Examples:
   cargo xtask test                 all tests, against the release binary
   cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
+  cargo xtask fuzz op              bend the bytes of ops for a minute, led by coverage
   cargo xtask bench kernel         how many tasks a second this machine does";
 
 #[derive(Parser)]
@@ -62,6 +64,15 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Run the fuzz targets under libFuzzer; needs cargo-fuzz
+    #[command(after_help = "Example: cargo xtask fuzz op --seconds 600")]
+    Fuzz {
+        /// The target; all of them, one after the other, when none is named
+        target: Option<String>,
+        /// How long each target runs
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
     /// Run the driver in simulated worlds: one seed decides everything that happens in one of them
     #[command(after_help = "Examples: cargo xtask sim --seeds 10000\n          cargo xtask sim --seed 42 | less")]
     Sim {
@@ -95,6 +106,7 @@ fn main() -> ExitCode {
         Command::Tidy { report } => tidy::run(&workspace, report),
         Command::Test => test::run(&workspace, test::Writes::Allowed),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
+        Command::Fuzz { target, seconds } => fuzz::run(&workspace, target.as_deref(), seconds),
         Command::Sim { seed, seeds, from, json } => {
             let worlds = seed.map_or(sim::Worlds::Many { seeds, from }, sim::Worlds::One);
             sim::run(&workspace, &worlds, json)

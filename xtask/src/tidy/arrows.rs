@@ -1,7 +1,7 @@
 //! Who may depend on whom. The table is the architecture; the manifests have to agree with it.
 //!
-//! `cli → runtime → store → core`, and a concrete store is known to the binary alone. The simulator stands beside the
-//! binary: it drives the runtime, and nothing depends on it.
+//! `cli → runtime → store → core`, and a concrete store is known to the binary and to the fuzz targets alone. The
+//! simulator stands beside the binary: it drives the runtime, and nothing depends on it.
 
 use serde_json::Value;
 
@@ -21,14 +21,17 @@ const STORE: &str = "relaymesh-store";
 const SQLITE: &str = "relaymesh-store-sqlite";
 const RUNTIME: &str = "relaymesh-runtime";
 const CLI: &str = "relaymesh";
+const FUZZ: &str = "relaymesh-fuzz";
 const SIM: &str = "relaymesh-sim";
 
-const TABLE: [Arrows; 7] = [
+const TABLE: [Arrows; 8] = [
     Arrows { package: CORE, normal: &[], dev: &[] },
     Arrows { package: STORE, normal: &[CORE], dev: &[] },
     Arrows { package: SQLITE, normal: &[STORE, CORE], dev: &[] },
     Arrows { package: RUNTIME, normal: &[STORE, CORE], dev: &[SQLITE] },
     Arrows { package: CLI, normal: &[RUNTIME, SQLITE, STORE, CORE], dev: &[] },
+    // A tool for developers: it calls every decoder, wherever it is.
+    Arrows { package: FUZZ, normal: &[CLI, SQLITE, STORE, CORE], dev: &[] },
     Arrows { package: SIM, normal: &[RUNTIME, STORE, CORE], dev: &[] },
     Arrows { package: "xtask", normal: &[], dev: &[] },
 ];

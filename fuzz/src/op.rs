@@ -1,0 +1,42 @@
+//! Ops: the bytes of a log that somebody else may have written.
+
+use crate::{samples, say, survives_json};
+use relaymesh_core::op::{BODY_BYTES_MAX, Chain, Kind, Op, link_hash};
+
+/// The bytes of a kind and a version before the body: a varint of two bytes at most for now, three at the most ever.
+const KIND_BYTES_MAX: usize = 4;
+
+/// An op decodes to one that encodes to no more bytes and is read again, as bytes and as JSON.
+pub fn target(data: &[u8]) {
+    let op = match Op::decode(7, data) {
+        Ok(op) => op,
+        Err(error) => return say(&error),
+    };
+    let mut bytes = Vec::new();
+    Op::encode(&op.header, &op.body, &mut bytes);
+    assert!(bytes.len() <= data.len(), "{} bytes became {}", data.len(), bytes.len());
+    assert_eq!(Op::decode(7, &bytes).as_ref(), Ok(&op));
+    let header = postcard::to_stdvec(&op.header).expect("a header encodes").len();
+    assert!(bytes.len() - 1 - header <= BODY_BYTES_MAX + KIND_BYTES_MAX);
+
+    survives_json(&op.header);
+    survives_json(&op.body);
+    serde_json::to_string(&op).expect("an op can be shown");
+
+    let mut chain = Chain::new(op.header.origin, op.header.origin_epoch);
+    let hash = link_hash(&chain.head, data);
+    match chain.verify(1, data, hash) {
+        Ok(first) => assert_eq!((first.header, first.body), (op.header, op.body)),
+        Err(broken) => say(&broken),
+    }
+}
+
+/// One op of every kind.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let bytes = |(seq, kind): (u64, &Kind)| {
+        let mut bytes = Vec::new();
+        Op::encode(&samples::header(seq), &samples::body(*kind), &mut bytes);
+        bytes
+    };
+    (1u64..).zip(Kind::ALL).map(bytes).collect()
+}

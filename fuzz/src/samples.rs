@@ -1,0 +1,196 @@
+//! Valid values to start from: one op of every kind, and the rows of a task on its way.
+
+pub(crate) mod scopes;
+
+use relaymesh_core::{
+    backoff::Backoff,
+    content::{ContentRef, Media},
+    hash::Hash,
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
+    lanes::Priority,
+    name::Name,
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, Kind, WriteClass},
+    row::StateHash,
+    task::{
+        Artifact, Attempt, Lease, Outcome, Status, Step, Task,
+        spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+        state::Failing,
+    },
+};
+
+pub(crate) const NOW_MS: u64 = 1_760_000_000_000;
+
+pub(crate) fn name(text: &str) -> Name {
+    text.parse().expect("a sample is a name")
+}
+
+pub(crate) fn node() -> NodeId {
+    NodeId::new(NOW_MS, 1)
+}
+
+/// A stamp.
+pub(crate) fn hlc() -> Hlc {
+    Hlc { wall_ms: NOW_MS + 4, logical: 3, node: node() }
+}
+
+pub(crate) fn task_id() -> TaskId {
+    TaskId::new(NOW_MS, 9)
+}
+
+/// The header of the op in place `seq` of its chain.
+pub(crate) fn header(seq: u64) -> Header {
+    Header {
+        op_id: OpId::new(NOW_MS + seq, u128::from(seq)),
+        origin: node(),
+        origin_epoch: 1,
+        seq,
+        hlc: hlc(),
+        author: name("alice"),
+        source: name("cli"),
+        namespace: name("default"),
+        scope: scopes::scope(seq),
+        write_class: WriteClass::Strong,
+        causal_deps: if seq.is_multiple_of(2) { Vec::new() } else { vec![OpId::new(NOW_MS, 7)] },
+    }
+}
+
+fn first_step() -> StepSpec {
+    StepSpec {
+        name: name("draft"),
+        agent: name("echo"),
+        priority: Priority::Normal,
+        depends_on: Vec::new(),
+        compensates: None,
+        input: Some(ContentRef::of(Media::Json, b"{}")),
+        retry: RetryPolicy::default(),
+        timeout_ms: None,
+        approve: None,
+    }
+}
+
+fn second_step() -> StepSpec {
+    StepSpec {
+        name: name("publish"),
+        priority: Priority::High,
+        depends_on: vec![0],
+        input: None,
+        retry: RetryPolicy { max_attempts: 7, backoff: Backoff { base_ms: 10, max_ms: 1000 } },
+        timeout_ms: Some(30_000),
+        approve: Some(Ask { text: "Publish?".to_owned(), deadline_ms: Some(60_000) }),
+        ..first_step()
+    }
+}
+
+/// The body of an op of this kind.
+pub(crate) fn body(kind: Kind) -> Body {
+    let held = Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) };
+    let ask = Hash::sha256(b"Publish?");
+    let text = |text: &str| text.to_owned();
+    match kind {
+        Kind::ScheduleJob => {
+            let undo = StepSpec { name: name("undo"), compensates: Some(0), input: None, ..first_step() };
+            let key = IdempotencyKey::RequestId(RequestId::new(NOW_MS, 4));
+            let fingerprint = Hash::sha256(b"request");
+            let steps = vec![first_step(), second_step(), undo];
+            let schedule = Schedule { name: name("release"), key, fingerprint, trace_id: 0x0123_4567_89ab, steps };
+            Body::ScheduleJob { schedule }
+        }
+        Kind::ClaimWork => Body::ClaimWork {
+            step: 0,
+            owner: node(),
+            worker: WorkerId::new(NOW_MS, 2),
+            token: held.token,
+            lease_ms: 120_000,
+            seen: hlc(),
+        },
+        Kind::CompleteJob => Body::CompleteJob { held, result: ContentRef::of(Media::Text, b"done") },
+        Kind::FailJob => Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") },
+        Kind::YieldWork => Body::YieldWork { held, reason: text("shutting down") },
+        Kind::ExpireWork => Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 },
+        Kind::TimeoutWork => Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 },
+        Kind::CancelTask => Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") },
+        Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
+        Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
+        Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
+        Kind::RecordArtifact => Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
+        Kind::PurgeScope => Body::PurgeScope {},
+        Kind::Checkpoint => Body::Checkpoint {
+            pos: 1_000,
+            heads: vec![ChainHead { origin: node(), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
+            state: StateHash(0x0123_4567_89ab),
+        },
+        Kind::AcquireLock
+        | Kind::RenewLock
+        | Kind::ReleaseLock
+        | Kind::ExpireLock
+        | Kind::SendMessage
+        | Kind::DeliverMessage
+        | Kind::AcknowledgeMessage
+        | Kind::ReplyMessage
+        | Kind::FailMessage
+        | Kind::ReturnMessage
+        | Kind::ExpireDelivery
+        | Kind::ExpireMessage
+        | Kind::RedriveMessage => scopes::body(kind),
+    }
+}
+
+/// A task row with every field set.
+pub(crate) fn task() -> Task {
+    Task {
+        key: 0,
+        rev: 5,
+        id: task_id(),
+        namespace: name("default"),
+        name: name("release"),
+        status: Status::Running,
+        idempotency_key: IdempotencyKey::Given(name("key-1")),
+        fingerprint: Hash::sha256(b"request"),
+        trace_id: 77,
+        created_ms: NOW_MS,
+        updated_ms: NOW_MS + 9,
+        head: hlc(),
+        successes: 1,
+        failing: Some(Failing { step: 1, status: Status::DeadLetter }),
+        cancel: Some(CancelMode::Hard),
+        result_hash: Some(Hash::sha256(b"result")),
+    }
+}
+
+/// A step row with every field set.
+pub(crate) fn step() -> Step {
+    let worker = WorkerId::new(NOW_MS, 2);
+    let (claimed_ms, deadline_ms) = (NOW_MS, NOW_MS + 120_000);
+    Step {
+        result_pos: 0,
+        rev: 4,
+        spec: second_step(),
+        status: Status::Running,
+        ready: true,
+        attempt: 2,
+        epoch: 2,
+        due_ms: NOW_MS,
+        lease: Some(Lease { owner: node(), worker, token: LeaseToken::new(NOW_MS, 5), claimed_ms, deadline_ms }),
+        result: Some(ContentRef::of(Media::Json, b"[]")),
+        output_artifacts: vec![Artifact {
+            pos: 0,
+            epoch: 1,
+            kind: name("log"),
+            name: name("out"),
+            content: ContentRef::of(Media::Text, b"line"),
+            about: vec![(name("lines"), "1".to_owned())],
+        }],
+        success: 1,
+        error: Some("exit code 3".to_owned()),
+        decided_by: Some(name("alice")),
+        history: vec![Attempt { epoch: 1, worker, started_ms: 1, ended_ms: 2, outcome: Outcome::Timeout }],
+        updated_ms: NOW_MS,
+    }
+}

@@ -1,0 +1,160 @@
+//! Samples of what is not a task: threads with messages, and repositories with locks.
+
+use super::{NOW_MS, hlc, name, node, task_id};
+use relaymesh_core::{
+    backoff::Backoff,
+    content::{ContentRef, Media},
+    id::{LeaseToken, MessageId, RepositoryId, ThreadId, WorkerId},
+    lanes::Priority,
+    lock::{Case, Lock, Mode, Repository},
+    message::{Asks, DeadReason, Draft, Message, State, Thread},
+    op::{Body, ExpireReason, HeldLock, HeldMessage, Kind, Scope},
+    task::Lease,
+};
+
+/// Every scope in turn.
+pub(crate) fn scope(turn: u64) -> Scope {
+    match turn % 4 {
+        0 => Scope::Log,
+        1 => Scope::Task(task_id()),
+        2 => Scope::Thread(thread_id()),
+        _ => Scope::Repository(repository_id()),
+    }
+}
+
+pub(crate) fn thread_id() -> ThreadId {
+    ThreadId::new(NOW_MS, 8)
+}
+
+pub(crate) fn message_id() -> MessageId {
+    MessageId::new(NOW_MS, 1)
+}
+
+pub(crate) fn repository_id() -> RepositoryId {
+    RepositoryId::of(&name("default"), "acme/app")
+}
+
+pub(crate) fn token() -> LeaseToken {
+    LeaseToken::new(NOW_MS, 5)
+}
+
+/// The body of an op about a lock or a message.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the kinds of tasks and of the log are sampled one module above")]
+pub(crate) fn body(kind: Kind) -> Body {
+    let message = message_id();
+    let held = HeldMessage { message, epoch: 3, token: token() };
+    let held_lock = HeldLock { token: token(), fence: 1_000 };
+    let text = |text: &str| text.to_owned();
+    match kind {
+        Kind::AcquireLock => Body::AcquireLock {
+            repository: "acme/app".parse().expect("a sample is a repository"),
+            key: "src/**/*.rs".parse().expect("a sample is a key"),
+            mode: Mode::Exclusive,
+            case: Case::Folded,
+            holder: name("builder"),
+            owner: node(),
+            token: token(),
+            ttl_ms: 30_000,
+            purpose: text("rename a module"),
+            seen: hlc(),
+        },
+        Kind::RenewLock => Body::RenewLock { held: held_lock, ttl_ms: 300_000 },
+        Kind::ReleaseLock => Body::ReleaseLock { held: held_lock },
+        Kind::SendMessage => Body::SendMessage { draft: draft() },
+        Kind::DeliverMessage => Body::DeliverMessage {
+            message,
+            recipient: name("reviewer"),
+            owner: node(),
+            worker: WorkerId::new(NOW_MS, 2),
+            token: token(),
+            lease_ms: 120_000,
+            seen: hlc(),
+        },
+        Kind::AcknowledgeMessage => Body::AcknowledgeMessage { held },
+        Kind::ReplyMessage => {
+            Body::ReplyMessage { held, answer: message, content: ContentRef::of(Media::Text, b"looks good") }
+        }
+        Kind::FailMessage => Body::FailMessage { held, retryable: true, jitter_ms: 250, error: text("no such file") },
+        Kind::ReturnMessage => Body::ReturnMessage { held, reason: text("shutting down") },
+        Kind::ExpireDelivery => {
+            Body::ExpireDelivery { message, epoch: 3, reason: ExpireReason::DeadlinePassed, jitter_ms: 17 }
+        }
+        Kind::ExpireMessage => Body::ExpireMessage { message },
+        Kind::RedriveMessage => Body::RedriveMessage { message, reason: text("reviewer is back") },
+        Kind::ExpireLock => Body::ExpireLock { held: held_lock },
+        other => panic!("{other:?} is about neither"),
+    }
+}
+
+fn draft() -> Draft {
+    Draft {
+        id: message_id(),
+        from: name("builder"),
+        to: name("reviewer"),
+        priority: Priority::High,
+        reply_to: Some(MessageId::new(NOW_MS, 0)),
+        asks: Some(Asks { task: task_id(), step: 1, epoch: 2, token: token() }),
+        content: ContentRef::of(Media::Text, b"please review"),
+        trace_id: 77,
+        ttl_ms: Some(300_000),
+        max_deliveries: 5,
+        backoff: Backoff::default(),
+    }
+}
+
+/// A thread's row.
+pub(crate) fn thread() -> Thread {
+    let (created_ms, updated_ms) = (NOW_MS, NOW_MS + 1);
+    Thread { rev: 2, id: thread_id(), namespace: name("default"), created_ms, updated_ms, head: hlc() }
+}
+
+/// A message's row with every field set.
+pub(crate) fn message() -> Message {
+    let (claimed_ms, deadline_ms) = (NOW_MS, NOW_MS + 120_000);
+    Message {
+        content_pos: 0,
+        rev: 3,
+        draft: draft(),
+        state: State::Processing,
+        due_ms: 1,
+        expires_ms: NOW_MS,
+        deliveries: 2,
+        epoch: 2,
+        lease: Some(Lease { owner: node(), worker: WorkerId::new(1, 2), token: token(), claimed_ms, deadline_ms }),
+        answered_by: Some(message_id()),
+        dead: Some(DeadReason::Expired),
+        error: Some("no such file".to_owned()),
+        sent_ms: NOW_MS,
+        updated_ms: NOW_MS,
+    }
+}
+
+/// A repository's row.
+pub(crate) fn repository() -> Repository {
+    Repository {
+        rev: 2,
+        id: repository_id(),
+        namespace: name("default"),
+        name: "acme/app".parse().expect("a sample is a repository"),
+        fence: 1_000,
+        head: hlc(),
+        updated_ms: NOW_MS,
+    }
+}
+
+/// A lock's row.
+pub(crate) fn lock() -> Lock {
+    Lock {
+        rev: 1,
+        key: "src/**/*.rs".parse().expect("a sample is a key"),
+        mode: Mode::Shared,
+        case: Case::Sensitive,
+        holder: name("builder"),
+        owner: node(),
+        token: token(),
+        fence: 1_000,
+        acquired_ms: NOW_MS,
+        deadline_ms: NOW_MS + 30_000,
+        purpose: "rename a module".to_owned(),
+    }
+}
