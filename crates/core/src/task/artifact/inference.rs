@@ -107,8 +107,9 @@ impl Inference {
         if schema != SCHEMA {
             return Err(Error::Schema { found: schema.chars().take(60).collect() });
         }
-        let inference: Self =
-            serde_json::from_value(value).map_err(|error| Error::Shape { detail: error.to_string() })?;
+        // The decoder repeats what it found, however long; its beginning is enough.
+        let shape = |error: serde_json::Error| Error::Shape { detail: error.to_string().chars().take(300).collect() };
+        let inference: Self = serde_json::from_value(value).map_err(shape)?;
         let (canonical, _) = inference.to_content()?;
         if canonical == bytes { Ok(inference) } else { Err(Error::NotCanonical) }
     }
@@ -156,6 +157,14 @@ mod tests {
         assert_eq!(change("model", json!("")), Error::NoModel);
         assert_eq!(change("schema", json!("other.v9")), Error::Schema { found: "other.v9".to_owned() });
         assert!(matches!(Inference::parse(b"not json"), Err(Error::Json(_))));
+    }
+
+    #[test]
+    fn a_long_document_makes_no_long_error() {
+        let mut value = serde_json::to_value(sample()).unwrap();
+        value["x".repeat(100_000)] = json!(1);
+        let error = Inference::parse(&canonical::to_vec(&value).unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Shape { .. }) && error.to_string().len() < 400);
     }
 
     #[test]
