@@ -1,11 +1,11 @@
 //! What must be true, whatever happens. One file each.
 //!
-//! Each invariant is shown what it may judge by: every durable op ([`Invariant::op`]), every answer at the moment it is
-//! given ([`Invariant::answer`]), the process after every round ([`Invariant::turn`]), the disk after every start
-//! ([`Invariant::start`]), and everything once it should be at rest ([`Invariant::rest`]). Cheap checks are made all the
+//! Each invariant is shown what it may judge by: every durable op (`Invariant::op`), every answer at the moment it is
+//! given (`Invariant::answer`), the process after every round (`Invariant::turn`), the disk after every start
+//! (`Invariant::start`), and everything once it should be at rest (`Invariant::rest`). Cheap checks are made all the
 //! time, costly ones at starts and at the end. The first that is broken ends the run.
 //!
-//! Locks and messages get a file here when they come, and a line in [`Invariants::new`].
+//! Locks and messages get a file here when they come, and a line in `Invariants::new`.
 
 mod bounded;
 mod durable;
