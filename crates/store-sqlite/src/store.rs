@@ -297,9 +297,8 @@ fn make_database(root: &Root, head: &Head) -> Result<(), Error> {
     let failed = |error| failure::sqlite(&what, &error);
     let mut connection = Connection::open(&path).map_err(failed)?;
     let id = crate::pragma::APPLICATION_ID;
-    // Twice SQLite's default: half the frames, and so half the calls, for the many small rows of a busy batch.
     connection
-        .execute_batch(&format!("PRAGMA page_size = 8192; PRAGMA synchronous = FULL; PRAGMA application_id = {id};"))
+        .execute_batch(&format!("PRAGMA page_size = 4096; PRAGMA synchronous = FULL; PRAGMA application_id = {id};"))
         .map_err(failed)?;
     schema::migrate(&mut connection, schema::MIGRATIONS, now_ms())?;
     head::insert(&connection, head).map_err(failed)?;

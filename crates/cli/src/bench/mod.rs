@@ -2,7 +2,8 @@
 //!
 //! Figures of one machine at one moment say little, so everything is a ratio to something measured in the same run. The
 //! reference (plain SQLite, the same rows, no rules) is measured again before each part, all parts are measured in several
-//! rounds, and the median counts. Each part is a process of its own, on a fresh folder, so that one part's memory and files
+//! rounds, and the median of each figure counts. Each part is a process of its own, on a fresh folder, so that one part's
+//! memory and files
 //! are not another's.
 //!
 //! A *caller* submits a task, waits until it has ended, and submits the next; many callers share a thread, as they do
@@ -67,7 +68,7 @@ pub(crate) fn part(dir: &Path, part: &Part) -> Result<Value, Error> {
     })
 }
 
-/// Runs everything and prints the report: every part in every round, beside the reference, and the median round counts.
+/// Runs everything and prints the report: every part in every round, beside the reference, and medians count.
 pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -> Result<(), Error> {
     let rounds = if quick { 1 } else { 5 };
     let mut runner = Runner { dir: dir.to_owned(), number: 0 };
@@ -85,8 +86,8 @@ pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -
             runs.entry(callers).or_default().push(runner.run(&format!("{callers} callers"), &arguments)?);
         }
     }
-    report.one_row = median(one_row, "p50_ms");
-    report.callers = runs.into_iter().map(|(callers, runs)| (callers, median(runs, "tasks_per_s"))).collect();
+    report.one_row = medians(&one_row);
+    report.callers = runs.into_iter().map(|(callers, runs)| (callers, medians(&runs))).collect();
     if let Some(tasks) = growth {
         report.growth = Some(runner.run(&format!("{tasks} tasks"), &["growth", "--tasks", &tasks.to_string()])?);
     }
@@ -94,12 +95,16 @@ pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -
     Ok(())
 }
 
-/// The run in the middle, by this figure.
-fn median(mut runs: Vec<Value>, by: &str) -> Value {
-    let figure = |run: &Value| run[by].as_f64().unwrap_or(f64::NAN);
-    runs.sort_by(|a, b| figure(a).total_cmp(&figure(b)));
-    let middle = runs.len() / 2;
-    runs.into_iter().nth(middle).unwrap_or_default()
+/// The median of every figure over the runs.
+fn medians(runs: &[Value]) -> Value {
+    let names = runs.first().and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.clone());
+    let median = |name: String| {
+        let mut found: Vec<f64> = runs.iter().filter_map(|run| run[&name].as_f64()).collect();
+        found.sort_by(f64::total_cmp);
+        let middle = found.get(found.len() / 2).copied();
+        (name, json!(middle))
+    };
+    Value::Object(names.map(median).collect())
 }
 
 struct Runner {
