@@ -207,7 +207,7 @@ impl From<driver::Error> for Error {
             driver::Error::Refused(_)
             | driver::Error::Lock(_)
             | driver::Error::Message(_)
-            | driver::Error::ResultTooLong { .. } => Code::Refused,
+            | driver::Error::TooLong { .. } => Code::Refused,
             driver::Error::KeyReused { .. } => Code::KeyReused,
             driver::Error::DiskFull(_) => Code::DiskFull,
             driver::Error::Busy { .. } => Code::Busy,
@@ -224,7 +224,7 @@ impl From<driver::Error> for Error {
             | driver::Error::Lock(_)
             | driver::Error::Message(_)
             | driver::Error::KeyReused { .. }
-            | driver::Error::ResultTooLong { .. }
+            | driver::Error::TooLong { .. }
             | driver::Error::Busy { .. }
             | driver::Error::Stopped
             | driver::Error::Store(_) => Self::new(code, error.to_string()),

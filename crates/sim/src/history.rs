@@ -101,7 +101,7 @@ impl History {
                 Error::KeyReused { .. }
                 | Error::Lock(_)
                 | Error::Message(_)
-                | Error::ResultTooLong { .. }
+                | Error::TooLong { .. }
                 | Error::DiskFull(_)
                 | Error::Busy { .. }
                 | Error::Stopped

@@ -384,11 +384,13 @@ pub enum Error {
         /// The task that has it.
         task: TaskId,
     },
-    /// Rejected: a result is longer than a result may be. Nothing changed.
-    #[error("the result is {found} bytes long; at most {} are possible", relaymesh_core::content::CONTENT_BYTES_MAX)]
-    ResultTooLong {
+    /// Rejected: a result or a message is longer than it may be. Nothing changed.
+    #[error("the content is {found} bytes long; at most {max} are possible")]
+    TooLong {
         /// Its length.
         found: usize,
+        /// The longest there may be.
+        max: usize,
     },
     /// Rejected: there is no room on the disk. Nothing changed; reads go on.
     #[error("disk_full: nothing was written: {0}")]

@@ -72,6 +72,8 @@ pub struct Engine<R, W> {
     pub(super) scopes: Scopes,
     /// When this engine began.
     pub(super) began: Now,
+    /// After a jump of the wall clock nothing runs out before this time, by the monotonic clock.
+    pub(super) put_off_until_ms: u64,
     /// When a delivery from before the start runs out after all.
     pub(super) scopes_due_ms: Option<u64>,
     pub(super) open: Open,
@@ -127,6 +129,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             cache: Cache::default(),
             scopes: Scopes::default(),
             began,
+            put_off_until_ms: 0,
             scopes_due_ms: None,
             in_flight: None,
             durable: None,

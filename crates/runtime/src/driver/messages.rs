@@ -6,6 +6,7 @@
 use super::{
     command::{Answer, Caller, Delivery, Error, Letter, MessageCommand},
     engine::Engine,
+    verbs::fits,
 };
 use crate::world::{Hold, Outcome, World};
 use relaymesh_core::{
@@ -27,7 +28,10 @@ const BACKOFF: Backoff = Backoff { base_ms: 1_000, max_ms: 60_000 };
 impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn message(&mut self, caller: &Caller, command: MessageCommand) -> Result<Answer, Error> {
         match command {
-            MessageCommand::Send(letter) => self.send(caller, *letter),
+            MessageCommand::Send(letter) => {
+                fits(&letter.content)?;
+                self.send(caller, *letter)
+            }
             MessageCommand::Take { namespace, agent, worker, lease_ms } => {
                 self.take(caller, &namespace, &agent, worker, lease_ms)
             }
@@ -143,6 +147,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         media: Media,
         content: Content,
     ) -> Result<Answer, Error> {
+        fits(&content)?;
         let now_ms = self.world.now().wall_ms;
         let answer = MessageId::new(now_ms, self.world.random());
         let body = Body::ReplyMessage { held, answer, content: content.named(media) };
@@ -157,7 +162,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             Some(asks) => {
                 let hold =
                     Hold { step: StepId { task: asks.task, index: asks.step }, epoch: asks.epoch, token: asks.token };
-                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more.
+                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more. A
+                // step that still runs is in memory, so no failing read can come between the two.
                 let finished = self.finish(caller, hold, Outcome::Done { media, result: content });
                 Some((hold.step, finished.is_ok()))
             }

@@ -6,7 +6,7 @@ use super::{
     command::{Caller, Error},
     engine::Engine,
 };
-use crate::world::{Alert, World};
+use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,
     kernel::{self, Effect, Refusal, Rows},
@@ -84,6 +84,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         caller: &Caller,
         body: Body,
     ) -> Result<Vec<Effect>, Error> {
+        // Read first: a time that is stamped is used up.
         self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
         let op = self.stamp(scope, namespace, caller, body)?;
         let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
@@ -123,8 +124,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if page.is_empty() {
             return Ok(true);
         }
-        if let Some(jump) = self.world.jump() {
-            self.world.alert(Alert::ClockJump(jump));
+        if self.is_put_off() {
             return Ok(false);
         }
         if page.len() == PAGE {

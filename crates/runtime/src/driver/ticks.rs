@@ -85,18 +85,24 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
     }
 
-    /// A jump of the wall clock puts everything off by one round (R10).
-    fn take_up_deadlines(&mut self, mono_ms: u64) {
-        let jump = self.world.jump();
-        if let Some(jump) = jump {
+    /// A jump of the wall clock puts everything that runs out off by one round (R10), whoever is the first to notice it.
+    pub(super) fn is_put_off(&mut self) -> bool {
+        let mono_ms = self.world.now().mono_ms;
+        if let Some(jump) = self.world.jump() {
             self.world.alert(Alert::ClockJump(jump));
+            self.put_off_until_ms = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
         }
+        mono_ms < self.put_off_until_ms
+    }
+
+    fn take_up_deadlines(&mut self, mono_ms: u64) {
+        let is_put_off = self.is_put_off();
         while let Some((step, epoch, what)) = self.attempts.pop_passed(mono_ms) {
             let later = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
             let not_now = |ended: Result<(), super::Error>| {
                 matches!(ended, Err(super::Error::Refused(Refusal::LeaseRuns { .. }) | super::Error::Store(_)))
             };
-            if jump.is_some() || not_now(self.end_attempt(step, epoch, what)) {
+            if is_put_off || not_now(self.end_attempt(step, epoch, what)) {
                 self.attempts.put_off(step, epoch, what, later);
             }
         }

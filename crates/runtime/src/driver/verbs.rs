@@ -7,7 +7,7 @@ use super::{
 use crate::world::{Finished, Hold, Outcome, World};
 use relaymesh_core::{
     backoff::JITTER_MS_MAX,
-    content::INLINE_BYTES_MAX,
+    content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX},
     id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{Body, Held, WriteClass},
     task::{Refusal, Status, fail::shortened, spec::IdempotencyKey},
@@ -178,10 +178,8 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     pub(super) fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {
         match outcome {
-            Outcome::Done { result: Content::Inline(result), .. } if result.len() > INLINE_BYTES_MAX => {
-                Err(Error::ResultTooLong { found: result.len() })
-            }
             Outcome::Done { media, result } => {
+                fits(&result)?;
                 let body = Body::CompleteJob { held: held(hold), result: result.named(media) };
                 let status = self.fenced(caller, hold, "complete", body)?;
                 // The op's own position: what it led to, such as the next step's claim, came after it.
@@ -225,12 +223,19 @@ impl<R: Reader, W: World> Engine<R, W> {
 
 /// A result that cannot be kept is a failure: nobody would ever finish the attempt otherwise.
 fn sized(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Done { result: Content::Inline(result), .. } if result.len() > INLINE_BYTES_MAX => {
-            Outcome::Failed { error: Error::ResultTooLong { found: result.len() }.to_string(), retryable: false }
-        }
-        Outcome::Done { .. } | Outcome::Failed { .. } => outcome,
+    match &outcome {
+        Outcome::Done { result, .. } => match fits(result) {
+            Ok(()) => outcome,
+            Err(error) => Outcome::Failed { error: error.to_string(), retryable: false },
+        },
+        Outcome::Failed { .. } => outcome,
     }
+}
+
+/// Whether content can be kept: what is long must be a blob, and no blob is longer than the contract's limit (R9).
+pub(super) fn fits(content: &Content) -> Result<(), Error> {
+    let max = if matches!(content, Content::Inline(_)) { INLINE_BYTES_MAX } else { CONTENT_BYTES_MAX };
+    if content.len() <= max { Ok(()) } else { Err(Error::TooLong { found: content.len(), max }) }
 }
 
 fn held(hold: Hold) -> Held {

@@ -84,7 +84,7 @@ impl Client {
                 | Error::Lock(_)
                 | Error::Message(_)
                 | Error::KeyReused { .. }
-                | Error::ResultTooLong { .. } => false,
+                | Error::TooLong { .. } => false,
                 Error::DiskFull(_)
                 | Error::Busy { .. }
                 | Error::Indeterminate(_)

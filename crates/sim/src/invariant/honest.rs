@@ -111,7 +111,7 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
             ensure(holder == Some(task), || format!("but the key belongs to {holder:?}"))
         }
         Error::Lock(_) | Error::Message(_) => Err("but nobody asked about a lock or a message".to_owned()),
-        Error::ResultTooLong { found } => Err(format!("but no result is {found} bytes long")),
+        Error::TooLong { found, .. } => Err(format!("but nothing is {found} bytes long")),
         Error::DiskFull(_) | Error::Busy { .. } | Error::Indeterminate(_) | Error::Stopped | Error::Store(_) => Ok(()),
     }
 }

@@ -184,7 +184,7 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         Err(Error::Refused(Refusal::Held { .. })) => "held",
         Err(Error::Refused(_) | Error::Lock(_) | Error::Message(_)) => "refused",
         Err(Error::KeyReused { .. }) => "key reused",
-        Err(Error::ResultTooLong { .. }) => "result too long",
+        Err(Error::TooLong { .. }) => "too long",
         Err(Error::DiskFull(_)) => "disk full",
         Err(Error::Busy { .. }) => "busy",
         Err(Error::Indeterminate(_)) => "indeterminate",

@@ -112,7 +112,7 @@ fn a_result_that_is_too_long_is_refused_and_the_step_stays_held() {
     let task = rig.single("outside");
     let hold = claim(&mut rig, task, 1).unwrap();
     let refused = rig.call(Command::Finish { hold, outcome: done(&"x".repeat(8 * 1024 + 1)) });
-    assert_eq!(refused, Err(Error::ResultTooLong { found: 8 * 1024 + 1 }));
+    assert_eq!(refused, Err(Error::TooLong { found: 8 * 1024 + 1, max: 8 * 1024 }));
     assert_eq!(rig.step_status(task, 0), Status::Running);
     finish(&mut rig, hold).unwrap();
 }

@@ -1,15 +1,16 @@
 //! Locks through the engine: durable, fenced, taken over when they have run out, never counted anew.
 
-use super::{Answered, Rig, name};
+use super::{Answered, Rig, name, worker};
 use crate::{
     clock::Jump,
     driver::{Answer, Command, Error, LockCommand},
     world::Alert,
 };
 use relaymesh_core::{
-    id::RepositoryId,
+    id::{RepositoryId, StepId},
     lock::{Case, EDIT_TTL_MS, Mode, Refusal},
     op::{HeldLock, Scope},
+    task::Status,
 };
 use relaymesh_store::Reader as _;
 
@@ -111,6 +112,22 @@ fn r10_a_jump_of_the_clock_puts_the_sweep_of_locks_off_by_one_round() {
     assert!(matches!(rig.alerts()[..], [Alert::ClockJump(_)]));
     rig.pass(5_000);
     assert_eq!(locks(&rig), 0);
+}
+
+/// The clock tells of a jump once. Whoever hears it first, locks or steps, both are put off.
+#[test]
+fn r10_one_jump_puts_off_locks_and_leases_alike() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let step = StepId { task, index: 0 };
+    rig.call(Command::Claim { step, worker: worker(1), lease_ms: EDIT_TTL_MS }).unwrap();
+    held(rig.call(acquire("ann", "a")));
+    rig.levers.lock().unwrap().jump = Some(Jump { by_ms: 3_600_000 });
+    rig.pass(EDIT_TTL_MS + 1);
+    assert_eq!((locks(&rig), rig.step_status(task, 0)), (1, Status::Running));
+    rig.pass(5_000);
+    assert_eq!(locks(&rig), 0);
+    assert_ne!(rig.step_status(task, 0), Status::Running);
 }
 
 #[test]

@@ -7,13 +7,14 @@ use crate::{
 };
 use relaymesh_core::{
     content::Media,
+    hash::Hash,
     id::{MessageId, StepId, ThreadId},
     lanes::Priority,
     message::{Refusal, State},
     op::Scope,
     task::Status,
 };
-use relaymesh_store::{Content, Reader as _, verify};
+use relaymesh_store::{Blob, Content, Reader as _, verify};
 use std::collections::BTreeSet;
 
 const LEASE_MS: u64 = 10_000;
@@ -135,6 +136,19 @@ fn r38_an_answer_completes_the_step_that_asked_in_the_same_commit() {
     assert_eq!(completed, Some((step, true)));
     assert_eq!((rig.status(task), state(&rig, thread, message)), (Status::Success, State::Done));
     verify::rows(&mut rig.disk.reader(), &mut |_| {}).unwrap();
+}
+
+/// The limit of the contract holds for messages as for inputs (R9), and what is long must be a blob.
+#[test]
+fn content_that_is_too_long_is_refused_before_it_is_queued() {
+    let mut rig = Rig::new();
+    let long = Letter { content: json(&"x".repeat(8 * 1024 + 1)), ..letter("reviewer", "1") };
+    let refused = say(&mut rig, MessageCommand::Send(Box::new(long)));
+    assert!(matches!(refused, Err(Error::TooLong { found: 8193, max: 8192 })), "{refused:?}");
+    let blob = Content::Blob(Blob::new(Hash::default(), 10 * 1024 * 1024 + 1, None));
+    let refused = say(&mut rig, MessageCommand::Send(Box::new(Letter { content: blob, ..letter("reviewer", "1") })));
+    assert!(matches!(refused, Err(Error::TooLong { .. })), "{refused:?}");
+    assert_eq!(rig.disk.reader().head().unwrap().pos, 0);
 }
 
 #[test]
