@@ -207,6 +207,7 @@ impl From<driver::Error> for Error {
             driver::Error::Refused(_)
             | driver::Error::Lock(_)
             | driver::Error::Message(_)
+            | driver::Error::NotPurged(_)
             | driver::Error::TooLong { .. } => Code::Refused,
             driver::Error::KeyReused { .. } => Code::KeyReused,
             driver::Error::DiskFull(_) => Code::DiskFull,
@@ -223,6 +224,7 @@ impl From<driver::Error> for Error {
             driver::Error::Refused(_)
             | driver::Error::Lock(_)
             | driver::Error::Message(_)
+            | driver::Error::NotPurged(_)
             | driver::Error::KeyReused { .. }
             | driver::Error::TooLong { .. }
             | driver::Error::Busy { .. }

@@ -6,8 +6,9 @@ use crate::{
     root,
 };
 use relaymesh_runtime::{
-    driver::{Answer, Caller, Command, Config, Driver, Error as DriverError, Handle},
+    driver::{Answer, Caller, Command, Config, Driver, Error as DriverError, Handle, LifeCommand},
     host::Host,
+    upkeep::Retention,
     world::Alert,
 };
 use relaymesh_store::{Reader as _, Store as _};
@@ -43,6 +44,9 @@ impl Session {
         }
         let blobs = store.blobs();
         let driver = Driver::start(store, config, |finished| Host::new(floor_ms, blobs, finished, alert))?;
+        // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
+        let until_ms = Retention::default().keys_until_ms(crate::time::now_ms());
+        driver.handle().send(caller.clone(), Command::Life(LifeCommand::SweepKeys { until_ms }), drop);
         Ok(Self { driver, caller: caller.clone() })
     }
 
@@ -76,6 +80,17 @@ pub(crate) fn once(context: &Context, store: SqliteStore, command: Command) -> R
     let session = Session::start(store, &context.caller, Work::Nothing, |alert| crate::output::note(&warning(&alert)))?;
     let answer = session.handle().call(context.caller.clone(), command);
     session.finish(answer)
+}
+
+/// Opens the root, does something that takes several commands, and closes it again. Nothing is claimed meanwhile.
+pub(crate) fn with<T>(
+    context: &Context,
+    store: SqliteStore,
+    act: impl FnOnce(&Handle) -> Result<T, DriverError>,
+) -> Result<T, Error> {
+    let session = Session::start(store, &context.caller, Work::Nothing, |alert| crate::output::note(&warning(&alert)))?;
+    let result = act(session.handle());
+    session.finish(result)
 }
 
 /// An answer to another question.

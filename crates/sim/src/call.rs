@@ -74,6 +74,8 @@ impl Call {
             | Command::Approve { .. }
             | Command::Lock(_)
             | Command::Message(_)
+            | Command::Record { .. }
+            | Command::Life(_)
             | Command::Deny { .. } => None,
         }
     }
@@ -93,16 +95,22 @@ pub(crate) fn verb(command: &Command) -> &'static str {
         Command::Deny { .. } => "deny",
         Command::Lock(_) => "lock",
         Command::Message(_) => "message",
+        Command::Record { .. } => "record",
+        Command::Life(_) => "life",
     }
 }
 
 /// The task that a command is about; a submit does not know yet.
 pub(crate) fn task_of(command: &Command) -> Option<TaskId> {
     match command {
-        Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) => None,
+        Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) | Command::Life(_) => {
+            None
+        }
         Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => Some(*task),
         Command::Claim { step, .. } | Command::Approve { step, .. } | Command::Deny { step, .. } => Some(step.task),
-        Command::Finish { hold, .. } | Command::Yield { hold, .. } => Some(hold.step.task),
+        Command::Finish { hold, .. } | Command::Yield { hold, .. } | Command::Record { hold, .. } => {
+            Some(hold.step.task)
+        }
     }
 }
 

@@ -95,10 +95,13 @@ impl History {
                 | Answer::Released
                 | Answer::Message { .. }
                 | Answer::Taken(_)
-                | Answer::Replied { .. },
+                | Answer::Replied { .. }
+                | Answer::Swept { .. }
+                | Answer::Compacted { .. },
             ) => return,
             Err(
                 Error::KeyReused { .. }
+                | Error::NotPurged(_)
                 | Error::Lock(_)
                 | Error::Message(_)
                 | Error::TooLong { .. }
@@ -181,6 +184,8 @@ fn lease_op(command: &Command) -> Option<(StepId, LeaseOp)> {
         | Command::Approve { .. }
         | Command::Lock(_)
         | Command::Message(_)
+        | Command::Record { .. }
+        | Command::Life(_)
         | Command::Deny { .. } => None,
     }
 }

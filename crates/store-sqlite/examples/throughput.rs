@@ -15,7 +15,8 @@ use relaymesh_core::{
     task::{Status, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Batch, Content, ContentKey, ContentPut, Head, IdempotencyRow, Queue, StepKey, StepPut, Store, StoredOp, TaskPut,
+    Batch, Content, ContentKey, ContentPut, Head, IdempotencyRow, KeyPut, Queue, StepKey, StepPut, Store, StoredOp,
+    TaskPut,
 };
 use relaymesh_store_sqlite::{Options, SqliteStore, reference};
 use std::{
@@ -97,7 +98,7 @@ impl Maker {
             self.append(&mut batch);
             batch.tasks.push(self.task(key, true, Status::Running));
             batch.steps.push(self.step(key, true));
-            batch.idempotency.push(self.idempotency(key, true));
+            batch.keys.push(KeyPut::Added(self.idempotency(key)));
             batch.content.push(ContentPut { key: ContentKey::new(key, 0), content: Content::Inline(vec![3; 40]) });
         }
         batch.head = self.head.clone();
@@ -110,7 +111,6 @@ impl Maker {
             let pos = self.append(&mut batch);
             batch.tasks.push(self.task(key, false, Status::Success));
             batch.steps.push(self.step(key, false));
-            batch.idempotency.push(self.idempotency(key, false));
             batch.content.push(ContentPut { key: ContentKey::new(pos, 0), content: Content::Inline(vec![7; 40]) });
         }
         batch.head = self.head.clone();
@@ -138,6 +138,7 @@ impl Maker {
             trace_id: 7,
             created_ms: 1_700_000_000_000,
             updated_ms: 1_700_000_000_000 + key,
+            result_hash: (!created).then(Hash::default),
             bytes: vec![1; 160],
             sum: RowSum(u128::from(key)),
         }
@@ -155,23 +156,20 @@ impl Maker {
             queue,
             lease,
             result_pos: 0,
+            artifact_pos: Vec::new(),
             updated_ms: 1_700_000_000_000 + key,
             bytes: vec![2; 160],
             sum: RowSum(u128::from(key)),
         }
     }
 
-    fn idempotency(&self, key: u64, created: bool) -> IdempotencyRow {
+    fn idempotency(&self, key: u64) -> IdempotencyRow {
         IdempotencyRow {
             namespace: self.name.clone(),
             key: IdempotencyKey::RequestId(RequestId::from_bytes(id(key).to_bytes())),
-            created,
             task_key: key,
             task: id(key),
-            status: if created { Status::Pending } else { Status::Success },
             fingerprint: Hash::default(),
-            result_hash: (!created).then(Hash::default),
-            processed_ms: (!created).then_some(1_700_000_000_000 + key),
         }
     }
 }

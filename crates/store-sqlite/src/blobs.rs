@@ -69,6 +69,15 @@ impl FileBlobs {
         pin
     }
 
+    /// Removes a blob that nothing names, unless somebody is about to. Whoever puts it at the same moment waits, and then
+    /// finds it gone and writes it again.
+    pub(crate) fn remove(&self, hash: &Hash) {
+        let pins = self.shared.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        if pins.get(hash).is_none_or(|pin| pin.strong_count() == 0) {
+            let _ = std::fs::remove_file(path(&self.root, hash));
+        }
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         crate::space::check(&self.root, self.min_free_bytes)?;
         modes::make_subfolder(&self.root.blobs())?;

@@ -3,13 +3,13 @@
 //! In order: the sidecar against the head (amnesia), the head against the newest op, the tail of the chain. A log that is
 //! short enough is checked whole, with every row and the hash over all of them; a longer one by `relaymesh log verify`.
 
-use crate::{Root, failure, rows, scopes, sidecar::Mark};
+use crate::{Root, failure, life, rows, schema, scopes, sidecar::Mark};
 use relaymesh_core::{
     hash::Hash,
     op::{Break, Chain, DecodeError, Op},
     row::StateHash,
 };
-use relaymesh_store::{Error, Head, saved::idempotency_row};
+use relaymesh_store::{Error, Head, IdempotencyRow, StoredOp, verify::may_be_swept};
 use rusqlite::{Connection, OptionalExtension};
 
 const SCOPES_PAGE: usize = 256;
@@ -56,7 +56,7 @@ pub(crate) fn remembers(connection: &Connection, head: &Head, mark: Mark) -> Res
         format!("the log ends at op {} and {} were acknowledged", head.pos, mark.pos)
     } else if chain.origin_epoch < mark.origin_epoch {
         format!("the log is of origin epoch {} and epoch {} has begun", chain.origin_epoch, mark.origin_epoch)
-    } else if mark.pos > 0 && found != Some(mark.hash) {
+    } else if mark.pos > 0 && found != Some(mark.hash) && !may_be_gone(connection, found, mark)? {
         let found = found.map_or("missing".to_owned(), |hash| format!("another one ({hash})"));
         format!(
             "op {} was acknowledged with hash {} and is {found}; the log ends at op {}",
@@ -71,6 +71,12 @@ pub(crate) fn remembers(connection: &Connection, head: &Head, mark: Mark) -> Res
              `relaymesh log recover` accepts the loss and starts a new origin epoch"
         ),
     })
+}
+
+/// Whether the op that the sidecar remembers was let go of since. The sidecar is a moment behind after a power cut.
+fn may_be_gone(connection: &Connection, found: Option<Hash>, mark: Mark) -> Result<bool, Error> {
+    let is_current = schema::is_current(connection)?; // an older one lets go of nothing
+    Ok(found.is_none() && is_current && mark.pos <= life::life(connection)?.horizon)
 }
 
 /// The tail of the chain, and everything if the log is not longer than `ops_max`.
@@ -112,9 +118,11 @@ fn tail(connection: &Connection, head: &Head, ops_max: u64) -> Result<(), Error>
     const PAGE: usize = 256;
     let mut pos = head.pos.saturating_sub(ops_max);
     let mut chain = None;
+    let horizon = life::life(connection)?.horizon;
     if pos > 0 {
         let before = rows::ops(connection, pos - 1, 1)?.pop().ok_or_else(|| missing(pos))?;
-        chain = Some(standing_at(&before.bytes, pos, before.hash)?);
+        chain = Some(standing_at(&before)?);
+        pos = before.pos;
     }
     while pos < head.pos {
         let page = rows::ops(connection, pos, PAGE)?;
@@ -122,7 +130,7 @@ fn tail(connection: &Connection, head: &Head, ops_max: u64) -> Result<(), Error>
             return Err(missing(pos + 1));
         }
         for op in page {
-            follow(&mut chain, op.pos, &op.bytes, op.hash)?;
+            follow(&mut chain, &op, pos, horizon)?;
             pos = op.pos;
         }
     }
@@ -138,8 +146,17 @@ fn tail(connection: &Connection, head: &Head, ops_max: u64) -> Result<(), Error>
     }
 }
 
-/// Steps over the next op; one of a later epoch begins a chain.
-fn follow(chain: &mut Option<Chain>, pos: u64, bytes: &[u8], hash: Hash) -> Result<(), Error> {
+/// Steps over the next op; one of a later epoch begins a chain. A stub stands for all ops up to itself.
+fn follow(chain: &mut Option<Chain>, op: &StoredOp, before: u64, horizon: u64) -> Result<(), Error> {
+    let StoredOp { pos, bytes, hash } = op;
+    let (pos, hash) = (*pos, *hash);
+    if let Some(stood) = op.stub() {
+        if pos > horizon || chain.as_ref().is_some_and(|chain| !stood.follows(chain, pos - before)) {
+            return Err(failure::damaged(format!("the stub at op {pos} does not fit; the horizon is {horizon}")));
+        }
+        *chain = Some(stood);
+        return Ok(());
+    }
     let broken = match chain {
         Some(chain) => match chain.verify(pos, bytes, hash) {
             Ok(_) => return Ok(()),
@@ -161,16 +178,13 @@ fn follow(chain: &mut Option<Chain>, pos: u64, bytes: &[u8], hash: Hash) -> Resu
     Ok(())
 }
 
-fn standing_at(bytes: &[u8], pos: u64, hash: Hash) -> Result<Chain, Error> {
-    let op = Op::decode(pos, bytes).map_err(|error| unreadable(&Break::Decode { pos, error }))?;
-    let header = op.header;
-    Ok(Chain {
-        origin: header.origin,
-        origin_epoch: header.origin_epoch,
-        seq: header.seq,
-        head: hash,
-        hlc: Some(header.hlc),
-    })
+fn standing_at(stored: &StoredOp) -> Result<Chain, Error> {
+    if let Some(chain) = stored.stub() {
+        return Ok(chain);
+    }
+    let pos = stored.pos;
+    let op = Op::decode(pos, &stored.bytes).map_err(|error| unreadable(&Break::Decode { pos, error }))?;
+    Ok(Chain::after(&op.header, stored.hash))
 }
 
 /// An op that only a newer program can read is no damage.
@@ -204,6 +218,7 @@ fn all_rows(connection: &Connection, head: &Head) -> Result<(), Error> {
     let mut statement = connection.prepare("SELECT task_key FROM task_rows ORDER BY task_key").map_err(failed)?;
     let mut keys = statement.query([]).map_err(failed)?;
     let (mut state, mut tasks, mut steps) = (StateHash::default(), 0, 0);
+    let life = life::life(connection)?;
     while let Some(row) = keys.next().map_err(failed)? {
         let key = crate::columns::unsigned(row, 0).map_err(failed)?;
         let found =
@@ -213,7 +228,8 @@ fn all_rows(connection: &Connection, head: &Head) -> Result<(), Error> {
         steps += found.steps.len() as u64;
         let task = &found.task;
         let idempotency = rows::idempotency(connection, &task.namespace, &task.idempotency_key)?;
-        if idempotency.as_ref() != Some(&idempotency_row(task, false)) {
+        let is_it = idempotency.as_ref() == Some(&IdempotencyRow::of(task));
+        if !is_it && !may_be_swept(task, life, idempotency.as_ref()) {
             let what = if idempotency.is_some() { "does not fit" } else { "is missing" };
             return Err(failure::damaged(format!("the idempotency row of {} {what}", task.id)));
         }

@@ -33,8 +33,13 @@ pub(crate) fn queue(queue: Option<(Queue, u64)>) -> (Option<u8>, Option<i64>) {
     (queue.map(|(queue, _)| queue.number()), queue.map(|(_, due_ms)| time(due_ms)))
 }
 
+/// Positions as one column, eight bytes each; none at all is NULL.
+pub(crate) fn positions(positions: &[u64]) -> Option<Vec<u8>> {
+    (!positions.is_empty()).then(|| positions.iter().flat_map(|pos| pos.to_be_bytes()).collect())
+}
+
 /// The words that can come too late (D7).
-const VERBS: [&str; 8] = ["complete", "fail", "yield", "renew", "claim", "heartbeat", "expire", "timeout"];
+const VERBS: [&str; 9] = ["complete", "fail", "yield", "record", "renew", "claim", "heartbeat", "expire", "timeout"];
 
 /// The verb with this text.
 pub(crate) fn verb(text: &str) -> Option<&'static str> {

@@ -4,9 +4,9 @@
 //! the other, so that each tree is walked along its right edge. New rows are INSERTed and old ones UPDATEd by key, never
 //! "or replaced": a row that is there when it should not be, or the other way round, is a conflict and undoes it all.
 
-use crate::{columns, head, scopes};
-use relaymesh_core::row::RowSum;
-use relaymesh_store::{Batch, Content, Error, Head, IdempotencyRow, StepPut, TaskPut};
+use crate::{columns, head, life, scopes};
+use relaymesh_core::{hash::Hash, row::RowSum};
+use relaymesh_store::{Batch, Content, Error, IdempotencyRow, KeyPut, StepPut, TaskPut};
 use rusqlite::{CachedStatement, Connection};
 
 /// Why a batch cannot be written. The transaction is still open, or SQLite has undone it.
@@ -24,34 +24,21 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// Whether the batch goes on from `head`. Looks at nothing else.
-pub(crate) fn continues(head: &Head, batch: &Batch) -> Result<(), Error> {
-    for (op, expected) in batch.ops.iter().zip(head.pos + 1..) {
-        if op.pos != expected {
-            return Err(Error::Conflict { detail: format!("op {} does not follow op {}", op.pos, expected - 1) });
-        }
-    }
-    let end = head.pos + batch.ops.len() as u64;
-    if batch.head.pos != end {
-        let detail = format!("the new head is at {}, but the ops end at {end}", batch.head.pos);
-        return Err(Error::Conflict { detail });
-    }
-    Ok(())
-}
-
-/// Writes everything; the caller commits or undoes.
-pub(crate) fn write(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
+/// Writes everything; the caller commits or undoes. Gives the blobs that some content does not name any more.
+pub(crate) fn write(connection: &Connection, batch: &Batch) -> Result<Vec<Hash>, Failure> {
     ops(connection, batch)?;
     tasks(connection, &batch.tasks)?;
     steps(connection, &batch.steps)?;
-    idempotency(connection, &batch.idempotency)?;
+    keys(connection, &batch.keys)?;
+    life::purge(connection, &batch.purged)?;
     scopes::write(connection, &batch.scopes)?;
     content(connection, batch)?;
+    let loose = life::write(connection, batch)?;
     journals(connection, batch)?;
     if !head::update(connection, &batch.head)? {
         return Err(Failure::Conflict("the head row of the log is missing".to_owned()));
     }
-    Ok(())
+    Ok(loose)
 }
 
 fn ops(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
@@ -70,15 +57,16 @@ fn tasks(connection: &Connection, tasks: &[TaskPut]) -> Result<(), Failure> {
         return Ok(());
     }
     let mut insert = connection.prepare_cached(
-        "INSERT INTO task_rows (task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO task_rows (task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, \
+         result_hash, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let mut update = connection.prepare_cached(
-        "UPDATE task_rows SET status = ?2, updated_at_ms = ?3, sum = ?4, row = ?5 WHERE task_key = ?1",
+        "UPDATE task_rows SET status = ?2, updated_at_ms = ?3, result_hash = ?4, sum = ?5, row = ?6 WHERE task_key = ?1",
     )?;
     for task in tasks {
         let key = columns::int(task.key)?;
         let (status, updated_ms) = (task.status as u8, columns::time(task.updated_ms));
+        let result_hash = task.result_hash.as_ref().map(|hash| &hash.0[..]);
         if task.created {
             insert.execute((
                 key,
@@ -88,11 +76,13 @@ fn tasks(connection: &Connection, tasks: &[TaskPut]) -> Result<(), Failure> {
                 &task.trace_id.to_be_bytes()[..],
                 columns::time(task.created_ms),
                 updated_ms,
+                result_hash,
                 &sum(task.sum)[..],
                 &task.bytes[..],
             ))?;
         } else {
-            let changed = update.execute((key, status, updated_ms, &sum(task.sum)[..], &task.bytes[..]))?;
+            let changed =
+                update.execute((key, status, updated_ms, result_hash, &sum(task.sum)[..], &task.bytes[..]))?;
             must_be_there(changed, || format!("there is no task row {} ({}) to change", task.key, task.id))?;
         }
     }
@@ -105,16 +95,16 @@ fn steps(connection: &Connection, steps: &[StepPut]) -> Result<(), Failure> {
     }
     let mut insert = connection.prepare_cached(
         "INSERT INTO step_rows (step_key, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
-         updated_at_ms, sum, row, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         updated_at_ms, sum, row, artifact_pos, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     let mut update = connection.prepare_cached(
         "UPDATE step_rows SET status = ?2, attempt = ?3, queue = ?4, due_ms = ?5, lease_owner = ?6, lease_token = ?7, \
-         result_pos = ?8, updated_at_ms = ?9, sum = ?10, row = ?11 WHERE step_key = ?1",
+         result_pos = ?8, updated_at_ms = ?9, sum = ?10, row = ?11, artifact_pos = ?12 WHERE step_key = ?1",
     )?;
     for step in steps {
         if step.created {
             bind_step(&mut insert, step)?;
-            insert.raw_bind_parameter(12, step.agent.as_str())?;
+            insert.raw_bind_parameter(13, step.agent.as_str())?;
             insert.raw_execute()?;
         } else {
             bind_step(&mut update, step)?;
@@ -126,7 +116,7 @@ fn steps(connection: &Connection, steps: &[StepPut]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The eleven values that both statements for steps begin with.
+/// The twelve values that both statements for steps begin with.
 fn bind_step(statement: &mut CachedStatement<'_>, step: &StepPut) -> rusqlite::Result<()> {
     let (queue, due_ms) = columns::queue(step.queue);
     let lease = step.lease.map(|(owner, token)| (owner.to_bytes(), token.to_bytes()));
@@ -140,40 +130,43 @@ fn bind_step(statement: &mut CachedStatement<'_>, step: &StepPut) -> rusqlite::R
     statement.raw_bind_parameter(8, columns::int(step.result_pos)?)?;
     statement.raw_bind_parameter(9, columns::time(step.updated_ms))?;
     statement.raw_bind_parameter(10, &sum(step.sum)[..])?;
-    statement.raw_bind_parameter(11, &step.bytes[..])
+    statement.raw_bind_parameter(11, &step.bytes[..])?;
+    statement.raw_bind_parameter(12, columns::positions(&step.artifact_pos))
 }
 
-fn idempotency(connection: &Connection, rows: &[IdempotencyRow]) -> Result<(), Failure> {
-    if rows.is_empty() {
+fn keys(connection: &Connection, keys: &[KeyPut]) -> Result<(), Failure> {
+    if keys.is_empty() {
         return Ok(());
     }
     let mut insert = connection.prepare_cached(
-        "INSERT INTO idempotency_rows (key, namespace, status, result_hash, processed_at_ms, task_key, task_id, fingerprint) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO idempotency_rows (key, namespace, task_key, task_id, fingerprint) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
-    let mut update = connection.prepare_cached(
-        "UPDATE idempotency_rows SET status = ?3, result_hash = ?4, processed_at_ms = ?5 WHERE key = ?1 AND namespace = ?2",
-    )?;
-    for row in rows {
-        let (key, namespace) = (row.key.to_bytes(), row.namespace.as_str());
-        let (status, processed_ms) = (row.status as u8, row.processed_ms.map(columns::time));
-        let result_hash = row.result_hash.as_ref().map(|hash| &hash.0[..]);
-        if row.created {
-            insert.execute((
-                &key[..],
-                namespace,
-                status,
-                result_hash,
-                processed_ms,
-                columns::int(row.task_key)?,
-                &row.task.to_bytes()[..],
-                &row.fingerprint.0[..],
-            ))?;
-        } else {
-            let changed = update.execute((&key[..], namespace, status, result_hash, processed_ms))?;
-            must_be_there(changed, || format!("there is no idempotency row {} in {namespace} to change", row.key))?;
+    for put in keys {
+        match put {
+            KeyPut::Added(row) => insert_key(&mut insert, row)?,
+            KeyPut::Moved(row) => {
+                let sql = "DELETE FROM idempotency_rows WHERE key = ?1 AND namespace = ?2";
+                connection.prepare_cached(sql)?.execute((&row.key.to_bytes()[..], row.namespace.as_str()))?;
+                insert_key(&mut insert, row)?;
+            }
+            KeyPut::Removed(row) => {
+                let sql = "DELETE FROM idempotency_rows WHERE key = ?1 AND namespace = ?2 AND task_key = ?3";
+                let values = (&row.key.to_bytes()[..], row.namespace.as_str(), columns::int(row.task_key)?);
+                connection.prepare_cached(sql)?.execute(values)?;
+            }
         }
     }
+    Ok(())
+}
+
+fn insert_key(insert: &mut CachedStatement<'_>, row: &IdempotencyRow) -> rusqlite::Result<()> {
+    insert.execute((
+        &row.key.to_bytes()[..],
+        row.namespace.as_str(),
+        columns::int(row.task_key)?,
+        &row.task.to_bytes()[..],
+        &row.fingerprint.0[..],
+    ))?;
     Ok(())
 }
 

@@ -29,6 +29,7 @@ mod connect;
 mod failure;
 mod flush;
 mod head;
+mod life;
 mod lock;
 mod modes;
 mod options;

@@ -3,7 +3,7 @@
 //! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
 //! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
 
-use crate::{Root, blobs, check, columns, connect, failure, head, rows, scopes, sidecar::Sidecar};
+use crate::{Root, blobs, check, columns, connect, failure, head, life, rows, scopes, sidecar::Sidecar};
 use relaymesh_core::{
     hash::Hash,
     id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
@@ -14,7 +14,7 @@ use relaymesh_core::{
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter,
+    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey, StoredOp, TaskFilter,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::Path;
@@ -154,6 +154,26 @@ impl Reader for SqliteReader {
         // The last column value stands for all times beyond it, which are never due.
         let now = columns::time(now_ms).min(i64::MAX - 1);
         self.at_one_moment(|connection| due(connection, queue, now, after, limit))
+    }
+
+    fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
+        life::ended(&self.connection, until_ms, after, limit)
+    }
+
+    fn rested(&mut self, until_ms: u64, limit: usize) -> Result<Vec<(u64, ThreadId)>, Error> {
+        life::rested(&self.connection, until_ms, limit)
+    }
+
+    fn life(&mut self) -> Result<Life, Error> {
+        life::life(&self.connection)
+    }
+
+    fn is_live(&mut self, scope: Scope) -> Result<bool, Error> {
+        life::is_live(&self.connection, scope)
+    }
+
+    fn snapshot(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<(Scope, Rows)>, Error> {
+        self.at_one_moment(|connection| life::snapshot(connection, after, limit))
     }
 
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {

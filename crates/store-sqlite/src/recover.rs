@@ -47,12 +47,12 @@ impl SqliteStore {
         let known = sidecar.as_ref().map(Sidecar::newest);
         let mut connection = connect::writer(&root, options)?;
         let old = head::load(&connection)?;
+        schema::migrate(&mut connection, schema::MIGRATIONS, now_ms())?;
         check::start(&connection, &old, options.verify_ops_at_open)?;
         let newest = check::newest_hash(&connection, &old)?;
 
         let epoch = known.map_or(0, |known| known.origin_epoch).max(old.chain.origin_epoch) + 1;
         let kept_wal = keep_wal(&root, epoch)?;
-        schema::migrate(&mut connection, schema::MIGRATIONS, now_ms())?;
         let head = begin_epoch(&old, epoch);
         head::update(&connection, &head).map_err(|error| failure::sqlite("cannot begin the new epoch", &error))?;
         let sidecar = match sidecar {

@@ -16,11 +16,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 /// What a task's row is read from; see [`task_row`].
 pub(crate) const TASK_COLUMNS: &str =
-    "task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row";
+    "task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row, result_hash";
 
 /// The rows of the task with this key. The caller sees to it that both reads are of one moment.
 pub(crate) fn task_at(connection: &Connection, key: u64) -> Result<Option<TaskRows>, Error> {
-    let sql = "SELECT task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row \
+    let sql = "SELECT task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row, result_hash \
                FROM task_rows WHERE task_key = ?1";
     let Ok(key) = i64::try_from(key) else { return Ok(None) };
     find(connection, sql, key)
@@ -28,7 +28,7 @@ pub(crate) fn task_at(connection: &Connection, key: u64) -> Result<Option<TaskRo
 
 /// The rows of the task with this id.
 pub(crate) fn task(connection: &Connection, id: TaskId) -> Result<Option<TaskRows>, Error> {
-    let sql = "SELECT task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row \
+    let sql = "SELECT task_key, task_id, namespace, status, trace_id, created_at_ms, updated_at_ms, sum, row, result_hash \
                FROM task_rows WHERE task_id = ?1";
     find(connection, sql, &id.to_bytes()[..])
 }
@@ -60,7 +60,8 @@ pub(crate) fn task_row(row: &Row<'_>) -> Result<Task, Error> {
             && columns::status(row, 3)? == task.status
             && row.get::<_, [u8; 16]>(4)? == task.trace_id.to_be_bytes()
             && row.get::<_, i64>(5)? == columns::time(task.created_ms)
-            && row.get::<_, i64>(6)? == columns::time(task.updated_ms))
+            && row.get::<_, i64>(6)? == columns::time(task.updated_ms)
+            && row.get::<_, Option<[u8; 32]>>(9)? == task.result_hash.map(|hash| hash.0))
     };
     if agrees().map_err(failed)? { Ok(task) } else { Err(disagrees("task", key, id)) }
 }
@@ -73,7 +74,7 @@ fn steps(connection: &Connection, task: &Task) -> Result<Vec<Step>, Error> {
     let mut statement = connection
         .prepare_cached(
             "SELECT step_key, agent, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
-             updated_at_ms, sum, row FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key",
+             updated_at_ms, sum, row, artifact_pos FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key",
         )
         .map_err(failed)?;
     let mut found = statement.query([from, to]).map_err(failed)?;
@@ -99,6 +100,14 @@ fn step_row(row: &Row<'_>, task: &Task, place: u16) -> Result<Step, Error> {
     let decoded = row::decode(RowKey::Step(task.id, place), bytes, sum);
     let mut step: Step = decoded.map_err(|error| Error::row(task.id, &format!("step {place}"), &error))?;
     step.result_pos = result_pos;
+    let positions: Option<Vec<u8>> = row.get(12).map_err(failed)?;
+    let positions = positions.unwrap_or_default();
+    if positions.len() != 8 * step.output_artifacts.len() {
+        return Err(disagrees("step", StepKey::new(task.key, place).raw(), task.id));
+    }
+    for (artifact, pos) in step.output_artifacts.iter_mut().zip(positions.chunks_exact(8)) {
+        artifact.pos = pos.try_into().map_or(0, u64::from_be_bytes);
+    }
     let agrees = || {
         let (queue, due_ms) = columns::queue(Queue::of(&step));
         let lease = step.lease.as_ref();
@@ -135,7 +144,7 @@ pub(crate) fn content(connection: &Connection, key: ContentKey) -> Result<Option
     statement.query_row([columns::time(key.raw())], read).optional().map_err(failed)
 }
 
-/// Ops after `after`, in order and without a gap.
+/// Ops after `after`, in order; where there is a gap, a stub ends it.
 pub(crate) fn ops(connection: &Connection, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
     let failed = |error| failure::sqlite("cannot read the log", &error);
     let mut statement = connection
@@ -146,8 +155,9 @@ pub(crate) fn ops(connection: &Connection, after: u64, limit: usize) -> Result<V
     while let Some(row) = found.next().map_err(failed)? {
         let read = || Ok(StoredOp { pos: columns::unsigned(row, 0)?, bytes: row.get(1)?, hash: Hash(row.get(2)?) });
         let op = read().map_err(failed)?;
-        let expected = ops.last().map_or(after, |op| op.pos) + 1;
-        if op.pos != expected {
+        let before = ops.last().map_or(after, |op| op.pos);
+        if !op.continues(before) {
+            let expected = before + 1;
             return Err(failure::damaged(format!("op {expected} is missing; the next one is {}", op.pos)));
         }
         ops.push(op);
@@ -163,20 +173,15 @@ pub(crate) fn idempotency(
 ) -> Result<Option<IdempotencyRow>, Error> {
     let ask = || {
         let mut statement = connection.prepare_cached(
-            "SELECT task_key, task_id, status, fingerprint, result_hash, processed_at_ms FROM idempotency_rows \
-             WHERE key = ?1 AND namespace = ?2",
+            "SELECT task_key, task_id, fingerprint FROM idempotency_rows WHERE key = ?1 AND namespace = ?2",
         )?;
         let read = |row: &Row<'_>| {
             Ok(IdempotencyRow {
                 namespace: namespace.clone(),
                 key: key.clone(),
-                created: false,
                 task_key: columns::unsigned(row, 0)?,
                 task: TaskId::from_bytes(row.get(1)?),
-                status: columns::status(row, 2)?,
-                fingerprint: Hash(row.get(3)?),
-                result_hash: row.get::<_, Option<[u8; 32]>>(4)?.map(Hash),
-                processed_ms: row.get::<_, Option<i64>>(5)?.map(|_| columns::unsigned(row, 5)).transpose()?,
+                fingerprint: Hash(row.get(2)?),
             })
         };
         statement.query_row((&key.to_bytes()[..], namespace.as_str()), read).optional()

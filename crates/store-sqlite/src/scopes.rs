@@ -32,14 +32,14 @@ pub(crate) fn write(connection: &Connection, puts: &[ScopePut]) -> Result<(), Fa
         let changed = match &put.change {
             Change::Created(row) => {
                 let sql = "INSERT INTO scope_rows (scope, part, namespace, name, due_ms, sum, row, from_agent, to_agent, \
-                           state, lane, sent_at_ms, queued_ms, task_id, content_pos) \
-                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+                           state, lane, sent_at_ms, queued_ms, task_id, content_pos, rested_ms) \
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
                 execute(connection, sql, &scope, part, row)?
             }
             Change::Changed(row) => {
                 let sql = "UPDATE scope_rows SET namespace = ?3, name = ?4, due_ms = ?5, sum = ?6, row = ?7, \
                            from_agent = ?8, to_agent = ?9, state = ?10, lane = ?11, sent_at_ms = ?12, queued_ms = ?13, \
-                           task_id = ?14, content_pos = ?15 WHERE scope = ?1 AND part = ?2";
+                           task_id = ?14, content_pos = ?15, rested_ms = ?16 WHERE scope = ?1 AND part = ?2";
                 execute(connection, sql, &scope, part, row)?
             }
             Change::Removed => connection
@@ -72,14 +72,25 @@ fn execute(connection: &Connection, sql: &str, scope: &[u8], part: &[u8], row: &
         message.and_then(|message| message.queued_ms).map(columns::time),
         message.and_then(|message| message.task).map(|task| task.to_bytes().to_vec()),
         columns::int(message.map_or(0, |message| message.content_pos))?,
+        row.rested_ms.map(columns::time),
     ))
 }
 
 /// The rows of a scope.
 pub(crate) fn scope(connection: &Connection, scope: Scope) -> Result<Option<Rows>, Error> {
+    rows_in(connection, "scope_rows", "content_pos", scope)
+}
+
+/// The rows of a scope in a table; `content_pos` is the column or number that says where content lies.
+pub(crate) fn rows_in(
+    connection: &Connection,
+    table: &str,
+    content_pos: &str,
+    scope: Scope,
+) -> Result<Option<Rows>, Error> {
     let ask = || {
-        let sql = "SELECT part, row, sum, content_pos FROM scope_rows WHERE scope = ?1 ORDER BY part";
-        let mut statement = connection.prepare_cached(sql)?;
+        let sql = format!("SELECT part, row, sum, {content_pos} FROM {table} WHERE scope = ?1 ORDER BY part");
+        let mut statement = connection.prepare_cached(&sql)?;
         let rows = statement.query_map([&scope_bytes(scope)[..]], stored)?;
         rows.collect::<rusqlite::Result<Vec<_>>>()
     };
@@ -88,10 +99,20 @@ pub(crate) fn scope(connection: &Connection, scope: Scope) -> Result<Option<Rows
 
 /// Every scope that has rows, in order.
 pub(crate) fn scopes(connection: &Connection, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
+    listed(connection, "scope_rows", after, limit)
+}
+
+/// Every scope that has rows in a table, in order.
+pub(crate) fn listed(
+    connection: &Connection,
+    table: &str,
+    after: Option<Scope>,
+    limit: usize,
+) -> Result<Vec<Scope>, Error> {
     let ask = || {
-        let sql = "SELECT DISTINCT scope FROM scope_rows WHERE scope > ?1 ORDER BY scope LIMIT ?2";
+        let sql = format!("SELECT DISTINCT scope FROM {table} WHERE scope > ?1 ORDER BY scope LIMIT ?2");
         let after = after.map_or(Vec::new(), |after| scope_bytes(after).to_vec());
-        let mut statement = connection.prepare_cached(sql)?;
+        let mut statement = connection.prepare_cached(&sql)?;
         let rows = statement.query_map((after, crate::rows::count(limit)), |row| row.get::<_, Vec<u8>>(0))?;
         rows.collect::<rusqlite::Result<Vec<_>>>()
     };
@@ -134,7 +155,7 @@ pub(crate) fn inbox(
     found.into_iter().map(message).collect()
 }
 
-fn known(bytes: &[u8]) -> Result<Scope, Error> {
+pub(crate) fn known(bytes: &[u8]) -> Result<Scope, Error> {
     scope_of(bytes).ok_or_else(|| failure::damaged("a row belongs to a scope of a sort that is not known"))
 }
 

@@ -16,7 +16,8 @@ pub struct Scrubbed {
     pub sound: u64,
     /// Bytes of those.
     pub bytes: u64,
-    /// Blobs that are whole and that nothing names: a crash left them between a put and its commit.
+    /// Blobs that are whole and that nothing names: a crash left them between a put and its commit, or between the commit
+    /// that let go of the last op that named them and their removal. They are removed.
     pub unnamed: Vec<Hash>,
     /// Blobs that the log names and that are not there.
     pub missing: Vec<Hash>,
@@ -49,7 +50,10 @@ impl SqliteStore {
                     found.sound += 1;
                     found.bytes += bytes.len() as u64;
                 }
-                Some((hash, true, None)) => found.unnamed.push(hash),
+                Some((hash, true, None)) => {
+                    self.blobs.remove(&hash);
+                    found.unnamed.push(hash);
+                }
                 Some((hash, false, Some(_))) => found.damaged.push(hash),
                 Some((_, false, None)) | None => {
                     quarantine(&root, &name)?;

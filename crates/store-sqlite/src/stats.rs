@@ -10,6 +10,8 @@ use std::path::Path;
 pub struct Stats {
     /// Ops in the log, and their bytes.
     pub ops: (u64, u64),
+    /// Ops up to here may be gone.
+    pub horizon: u64,
     /// Tasks.
     pub tasks: u64,
     /// Steps.
@@ -36,7 +38,8 @@ impl SqliteReader {
             let count = |sql: &str| pair(connection, sql);
             let page = count("SELECT page_size, 0 FROM pragma_page_size")?.0;
             Ok(Stats {
-                ops: count("SELECT count(*), total(length(bytes)) FROM op_log")?,
+                ops: count("SELECT count(*), total(length(bytes)) FROM op_log WHERE substr(bytes, 1, 1) <> x'00'")?,
+                horizon: crate::life::life(connection)?.horizon,
                 tasks: count("SELECT count(*), 0 FROM task_rows")?.0,
                 steps: count("SELECT count(*), 0 FROM step_rows")?.0,
                 keys: count("SELECT count(*), 0 FROM idempotency_rows")?.0,

@@ -20,7 +20,7 @@ use crate::{
     connect, failure,
     failure::Kind,
     flush::Flusher,
-    head,
+    head, life,
     lock::Lock,
     modes,
     poison::Poison,
@@ -28,7 +28,7 @@ use crate::{
     sidecar::{Mark, Sidecar},
     space::Space,
 };
-use relaymesh_core::id::NodeId;
+use relaymesh_core::{hash::Hash, id::NodeId};
 use relaymesh_store::{Batch, Error, Head, Store};
 use rusqlite::Connection;
 use std::{path::Path, time::SystemTime};
@@ -45,7 +45,7 @@ pub struct SqliteStore {
     sidecar: Sidecar,
     head: Head,
     space: Space,
-    blobs: FileBlobs,
+    pub(crate) blobs: FileBlobs,
     wal: checkpoint::Wal,
     pub(crate) poison: Poison,
     root: Root,
@@ -83,6 +83,15 @@ impl SqliteStore {
     /// Where the store lies.
     pub fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// Gives room that is free in the database back to the file system. Takes as long as writing the whole of it, and as
+    /// much room again while it does.
+    pub fn shrink(&mut self) -> Result<(), Error> {
+        self.poison.check()?;
+        let outcome = self.connection.execute_batch("VACUUM");
+        outcome.map_err(|error| failure::sqlite("cannot shrink the database", &error))?;
+        checkpoint::survive(checkpoint::run(&self.connection, checkpoint::Mode::Truncate), &self.poison).map(drop)
     }
 
     /// Ends the threads and leaves one whole file behind. `Poisoned` when a sync or a write failed on the way: what was
@@ -159,7 +168,7 @@ impl SqliteStore {
         self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
+    fn write(&mut self, batch: &Batch) -> Result<Vec<Hash>, Failure> {
         #[cfg(test)]
         self.faults.meet("WRITE")?;
         commit::write(&self.connection, batch)
@@ -208,6 +217,15 @@ impl SqliteStore {
         }
     }
 
+    /// Removes blobs that nothing names any more. One that cannot be removed stays, and the scrub will find it.
+    fn let_go(&self, loose: &[Hash]) {
+        for hash in loose {
+            if let Ok(false) = life::is_named(&self.connection, hash) {
+                self.blobs.remove(hash);
+            }
+        }
+    }
+
     /// The batch is durable: remember it in the sidecar, and see to the write-ahead log.
     fn acknowledge(&mut self, batch: &Batch) -> Result<(), Error> {
         if self.head != batch.head {
@@ -238,18 +256,21 @@ impl Store for SqliteStore {
 
     fn commit(&mut self, batch: &Batch) -> Result<(), Error> {
         self.poison.check()?;
-        commit::continues(&self.head, batch)?;
+        batch.continues(&self.head)?;
         self.space.check(&self.root)?;
         if let Err(error) = self.run("BEGIN IMMEDIATE") {
             return Err(self.undo(Failure::Sqlite(error)));
         }
-        if let Err(failure) = self.write(batch) {
-            return Err(self.undo(failure));
-        }
+        let loose = match self.write(batch) {
+            Ok(loose) => loose,
+            Err(failure) => return Err(self.undo(failure)),
+        };
         if let Err(error) = self.run("COMMIT") {
             return Err(self.unsettled(&error));
         }
-        self.acknowledge(batch)
+        self.acknowledge(batch)?;
+        self.let_go(&loose);
+        Ok(())
     }
 }
 
@@ -261,7 +282,7 @@ impl Drop for SqliteStore {
 }
 
 /// What the sidecar says about `head`, whose newest op has this hash.
-pub(crate) fn mark(head: &Head, hash: relaymesh_core::hash::Hash) -> Mark {
+pub(crate) fn mark(head: &Head, hash: Hash) -> Mark {
     let chain = &head.chain;
     Mark { origin: chain.origin, origin_epoch: chain.origin_epoch, pos: head.pos, seq: chain.seq, hash }
 }

@@ -7,10 +7,10 @@ use relaymesh_core::{
     name::Name,
     op::Chain,
     row::{RowSum, StateHash},
-    task::{Status, spec::IdempotencyKey},
+    task::{Status, Task, spec::IdempotencyKey},
 };
 
-use crate::{Content, ContentKey, ScopePut, StepKey, traits::Queue};
+use crate::{Content, ContentKey, Error, Run, ScopePut, StepKey, traits::Queue};
 
 /// Where a log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,12 +46,20 @@ pub struct Batch {
     pub tasks: Vec<TaskPut>,
     /// Step rows, likewise.
     pub steps: Vec<StepPut>,
-    /// Idempotency rows, likewise.
-    pub idempotency: Vec<IdempotencyRow>,
+    /// Keys of tasks whose rows go, after all other changes.
+    pub purged: Vec<u64>,
+    /// What becomes of idempotency keys, in order.
+    pub keys: Vec<KeyPut>,
     /// Rows of scopes other than tasks, likewise.
     pub scopes: Vec<ScopePut>,
     /// New content.
     pub content: Vec<ContentPut>,
+    /// Ops that go. They are old: none of them is in this batch.
+    pub runs: Vec<Run>,
+    /// From now on ops up to here may go, and the rows of repositories, as they are after this batch, are the snapshot.
+    pub horizon: Option<u64>,
+    /// Keys of tasks that ended up to here may be gone.
+    pub swept_ms: Option<u64>,
     /// Journal: words that came too late.
     pub conflicts: Vec<LeaseConflict>,
     /// Journal: one row a worker and tick for all that it holds (R16).
@@ -66,17 +74,42 @@ impl Batch {
             ops: Vec::new(),
             tasks: Vec::new(),
             steps: Vec::new(),
-            idempotency: Vec::new(),
+            purged: Vec::new(),
+            keys: Vec::new(),
             scopes: Vec::new(),
             content: Vec::new(),
+            runs: Vec::new(),
+            horizon: None,
+            swept_ms: None,
             conflicts: Vec::new(),
             heartbeats: Vec::new(),
         }
     }
 
+    /// Whether its ops go on from `head` and end at its own.
+    pub fn continues(&self, head: &Head) -> Result<(), Error> {
+        let mut end = head.pos;
+        for op in &self.ops {
+            if !op.continues(end) {
+                return Err(Error::Conflict { detail: format!("op {} does not follow op {end}", op.pos) });
+            }
+            end = op.pos;
+        }
+        if self.head.pos == end {
+            return Ok(());
+        }
+        let detail = format!("the new head is at {}, but the ops end at {end}", self.head.pos);
+        Err(Error::Conflict { detail })
+    }
+
     /// Whether a commit of it would change nothing.
     pub fn is_empty(&self) -> bool {
-        self.ops.is_empty() && self.conflicts.is_empty() && self.heartbeats.is_empty()
+        self.ops.is_empty()
+            && self.keys.is_empty()
+            && self.runs.is_empty()
+            && self.swept_ms.is_none()
+            && self.conflicts.is_empty()
+            && self.heartbeats.is_empty()
     }
 }
 
@@ -108,8 +141,10 @@ pub struct TaskPut {
     pub trace_id: u128,
     /// When it was submitted.
     pub created_ms: u64,
-    /// When it last changed.
+    /// When it last changed; once it has ended, its key's time to live counts from here (D5), and so does retention.
     pub updated_ms: u64,
+    /// Hash of the result, once there is one.
+    pub result_hash: Option<Hash>,
     /// The row.
     pub bytes: Vec<u8>,
     /// The row's sum.
@@ -135,12 +170,25 @@ pub struct StepPut {
     pub lease: Option<(NodeId, LeaseToken)>,
     /// Arrival number of the op that carried the result; 0 for none.
     pub result_pos: u64,
+    /// Arrival numbers of the ops that carried its artifacts, in order.
+    pub artifact_pos: Vec<u64>,
     /// When it last changed.
     pub updated_ms: u64,
     /// The row.
     pub bytes: Vec<u8>,
     /// The row's sum.
     pub sum: RowSum,
+}
+
+/// What becomes of an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPut {
+    /// It is new.
+    Added(IdempotencyRow),
+    /// It is this task's from now on, whoever had it: for a log in which it was used again after its time.
+    Moved(IdempotencyRow),
+    /// It goes, if it is still this task's.
+    Removed(IdempotencyRow),
 }
 
 /// What a repeated submit finds.
@@ -150,20 +198,25 @@ pub struct IdempotencyRow {
     pub namespace: Name,
     /// The key.
     pub key: IdempotencyKey,
-    /// Whether there is no such row yet.
-    pub created: bool,
     /// The key of the task's row.
     pub task_key: u64,
     /// The task.
     pub task: TaskId,
-    /// Where the task rests: as of submit, and again once it has ended.
-    pub status: Status,
     /// Hash of the request that made it.
     pub fingerprint: Hash,
-    /// Hash of the result, once there is one.
-    pub result_hash: Option<Hash>,
-    /// When the task ended; the time to live counts from here (D5).
-    pub processed_ms: Option<u64>,
+}
+
+impl IdempotencyRow {
+    /// It is a function of the task's row.
+    pub fn of(task: &Task) -> Self {
+        Self {
+            namespace: task.namespace.clone(),
+            key: task.idempotency_key.clone(),
+            task_key: task.key,
+            task: task.id,
+            fingerprint: task.fingerprint,
+        }
+    }
 }
 
 /// New content.

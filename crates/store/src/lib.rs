@@ -10,6 +10,7 @@ pub mod batch;
 pub mod content;
 pub mod error;
 pub mod key;
+pub mod life;
 pub mod memory;
 pub mod saved;
 pub mod scope;
@@ -19,10 +20,13 @@ pub mod verify;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
 
-pub use batch::{Batch, ContentPut, Head, Heartbeat, IdempotencyRow, LeaseConflict, StepPut, StoredOp, TaskPut};
+pub use batch::{
+    Batch, ContentPut, Head, Heartbeat, IdempotencyRow, KeyPut, LeaseConflict, StepPut, StoredOp, TaskPut,
+};
 pub use content::{Blob, Blobs, Content};
 pub use error::Error;
 pub use key::{ContentKey, StepKey};
+pub use life::{Life, Run};
 pub use saved::Saved;
 pub use scope::{SavedScope, ScopePut};
 pub use traits::{Queue, Reader, Store, TaskFilter};

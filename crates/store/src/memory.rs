@@ -10,8 +10,9 @@
 mod state;
 
 use crate::{
-    Batch, Blob, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, Store,
-    StoredOp, TaskFilter, TaskPut,
+    Batch, Blob, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey,
+    Store, StoredOp, TaskFilter, TaskPut,
+    scope::{Part, ScopeRow},
 };
 use relaymesh_core::{
     hash::Hash,
@@ -25,6 +26,7 @@ use relaymesh_core::{
 };
 use state::State;
 use std::{
+    collections::BTreeMap,
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -164,10 +166,7 @@ impl Reader for MemoryReader {
 
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
         let state = self.read()?;
-        let rows = state.scopes.range((scope, None)..).take_while(|((of, _), _)| *of == scope);
-        let pos = |row: &crate::scope::ScopeRow| row.message.as_ref().map_or(0, |message| message.content_pos);
-        let stored = rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum, pos(row)));
-        crate::scope::assemble(scope, stored.collect())
+        assemble(scope, &state.scopes)
     }
 
     fn scopes(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<Scope>, Error> {
@@ -195,7 +194,7 @@ impl Reader for MemoryReader {
         limit: usize,
     ) -> Result<Vec<(ThreadId, MessageId)>, Error> {
         let state = self.read()?;
-        let waiting = |((scope, part), row): (&(Scope, crate::scope::Part), &crate::scope::ScopeRow)| {
+        let waiting = |((scope, part), row): (&(Scope, Part), &ScopeRow)| {
             let (Scope::Thread(thread), Some(part), Some(found)) = (*scope, *part, row.message.as_ref()) else {
                 return None;
             };
@@ -262,6 +261,50 @@ impl Reader for MemoryReader {
         Ok(waiting.take(limit).map(|(_, due_ms, key)| (*due_ms, *key)).collect())
     }
 
+    fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
+        let state = self.read()?;
+        let ended = state.tasks.values().filter(|row| row.status.is_terminal()).map(|row| (row.updated_ms, row.key));
+        let is_wanted = |entry: &(u64, u64)| entry.0 <= until_ms && after.is_none_or(|after| *entry > after);
+        let mut ended: Vec<(u64, u64)> = ended.filter(is_wanted).collect();
+        ended.sort_unstable();
+        ended.truncate(limit);
+        Ok(ended)
+    }
+
+    fn rested(&mut self, until_ms: u64, limit: usize) -> Result<Vec<(u64, ThreadId)>, Error> {
+        let state = self.read()?;
+        let rested = |((scope, _), row): (&(Scope, Part), &ScopeRow)| match scope {
+            Scope::Thread(thread) => row.rested_ms.filter(|ms| *ms <= until_ms).map(|ms| (ms, *thread)),
+            Scope::Task(_) | Scope::Repository(_) | Scope::Log => None,
+        };
+        let mut rested: Vec<(u64, ThreadId)> = state.scopes.iter().filter_map(rested).collect();
+        rested.sort_unstable();
+        rested.truncate(limit);
+        Ok(rested)
+    }
+
+    fn life(&mut self) -> Result<Life, Error> {
+        Ok(self.read()?.life)
+    }
+
+    fn is_live(&mut self, scope: Scope) -> Result<bool, Error> {
+        let state = self.read()?;
+        Ok(match scope {
+            Scope::Task(task) => state.tasks_by_id.contains_key(&task),
+            Scope::Thread(_) | Scope::Repository(_) => state.scopes.contains_key(&(scope, None)),
+            Scope::Log => true,
+        })
+    }
+
+    fn snapshot(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<(Scope, Rows)>, Error> {
+        let state = self.read()?;
+        let mut scopes: Vec<Scope> = state.snapshot.keys().map(|(scope, _)| *scope).collect();
+        scopes.dedup();
+        let wanted = scopes.into_iter().filter(|scope| after.is_none_or(|after| *scope > after)).take(limit);
+        let rows = wanted.map(|scope| Ok(assemble(scope, &state.snapshot)?.map(|rows| (scope, rows))));
+        rows.filter_map(Result::transpose).collect()
+    }
+
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {
         let state = self.read()?;
         let later = |queue: Queue| {
@@ -298,6 +341,13 @@ impl Reader for MemoryReader {
     }
 }
 
+fn assemble(scope: Scope, rows: &BTreeMap<(Scope, Part), ScopeRow>) -> Result<Option<Rows>, Error> {
+    let rows = rows.range((scope, None)..).take_while(|((of, _), _)| *of == scope);
+    let pos = |row: &ScopeRow| row.message.as_ref().map_or(0, |message| message.content_pos);
+    let stored = rows.map(|((_, part), row)| (*part, row.bytes.clone(), row.sum, pos(row)));
+    crate::scope::assemble(scope, stored.collect())
+}
+
 fn decode_task(row: &TaskPut) -> Result<Task, Error> {
     let decoded = row::decode(RowKey::Task(row.id), &row.bytes, row.sum);
     let task: Task = decoded.map_err(|error| Error::row(row.id, "task", &error))?;
@@ -316,6 +366,9 @@ fn rows(state: &State, row: &TaskPut) -> Result<TaskRows, Error> {
         let mut decoded: relaymesh_core::task::Step =
             decoded.map_err(|error| Error::row(row.id, &format!("step {place}"), &error))?;
         decoded.result_pos = step.result_pos;
+        for (artifact, pos) in decoded.output_artifacts.iter_mut().zip(&step.artifact_pos) {
+            artifact.pos = *pos;
+        }
         steps.push(decoded);
     }
     Ok(TaskRows { task, steps })

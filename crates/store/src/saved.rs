@@ -1,17 +1,14 @@
 //! From changed rows to the sections of a batch.
 
-use crate::{Batch, IdempotencyRow, Queue, StepKey, StepPut, TaskPut};
+use crate::{Batch, IdempotencyRow, KeyPut, Queue, StepKey, StepPut, TaskPut};
 use relaymesh_core::{
-    hash::Hash,
     row::{RowSum, StateHash, encode_step, encode_task},
-    task::{Status, Step, Task, TaskRows},
+    task::{Step, Task, TaskRows},
 };
 
 /// What the store, or a batch on its way there, last got of a task's rows. A row is written when its revision has grown.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
-    /// What the idempotency row says that can change.
-    key: Option<(Status, Option<Hash>, Option<u64>)>,
     task: Mark,
     steps: Vec<Mark>,
 }
@@ -33,13 +30,16 @@ impl Saved {
             sum: encode_step(rows.task.id, index, step, &mut bytes),
         };
         let steps = rows.indexed().map(mark).collect();
-        Self { key: Some(key_mark(&idempotency_row(&rows.task, false))), task, steps }
+        Self { task, steps }
     }
 
     /// Puts every row that changed since into the batch, and keeps the batch's state hash up.
     pub fn put(&mut self, rows: &TaskRows, batch: &mut Batch) {
         let task = &rows.task;
         self.steps.resize(rows.steps.len(), Mark::default());
+        if self.task.rev == 0 {
+            batch.keys.push(KeyPut::Added(IdempotencyRow::of(task)));
+        }
         if self.task.rev != task.rev {
             batch.tasks.push(task_put(task, &mut self.task, &mut batch.head.state));
         }
@@ -48,12 +48,19 @@ impl Saved {
                 batch.steps.push(step_put(task, index, step, mark, &mut batch.head.state));
             }
         }
-        let row = idempotency_row(task, self.key.is_none());
-        let key = Some(key_mark(&row));
-        if self.key != key {
-            self.key = key;
-            batch.idempotency.push(row);
+    }
+
+    /// The task was purged: its rows and its key go, and with them what they added to the batch's state hash.
+    pub fn purge(&mut self, row: IdempotencyRow, batch: &mut Batch) {
+        let Self { task, steps } = std::mem::take(self);
+        if task.rev == 0 {
+            return; // no store has heard of it
         }
+        for mark in steps.iter().chain([&task]) {
+            batch.head.state.change(mark.sum, RowSum::default());
+        }
+        batch.purged.push(row.task_key);
+        batch.keys.push(KeyPut::Removed(row));
     }
 }
 
@@ -72,6 +79,7 @@ fn task_put(task: &Task, mark: &mut Mark, state: &mut StateHash) -> TaskPut {
         trace_id: task.trace_id,
         created_ms: task.created_ms,
         updated_ms: task.updated_ms,
+        result_hash: task.result_hash,
         bytes,
         sum,
     }
@@ -92,27 +100,14 @@ fn step_put(task: &Task, index: u16, step: &Step, mark: &mut Mark, state: &mut S
         queue: Queue::of(step),
         lease: step.lease.as_ref().map(|lease| (lease.owner, lease.token)),
         result_pos: step.result_pos,
+        artifact_pos: step.output_artifacts.iter().map(|artifact| artifact.pos).collect(),
         updated_ms: step.updated_ms,
         bytes,
         sum,
     }
 }
 
-fn key_mark(row: &IdempotencyRow) -> (Status, Option<Hash>, Option<u64>) {
-    (row.status, row.result_hash, row.processed_ms)
-}
-
-/// The idempotency row is a function of the task's row.
-pub fn idempotency_row(task: &Task, created: bool) -> IdempotencyRow {
-    IdempotencyRow {
-        namespace: task.namespace.clone(),
-        key: task.idempotency_key.clone(),
-        created,
-        task_key: task.key,
-        task: task.id,
-        status: if task.status.is_terminal() { task.status } else { Status::Pending },
-        fingerprint: task.fingerprint,
-        result_hash: task.result_hash,
-        processed_ms: task.status.is_terminal().then_some(task.updated_ms),
-    }
+/// When the task ended, if it has.
+pub fn processed_ms(task: &Task) -> Option<u64> {
+    task.status.is_terminal().then_some(task.updated_ms)
 }

@@ -61,6 +61,8 @@ pub struct ScopeRow {
     pub name: String,
     /// When it is to be looked at again.
     pub due_ms: Option<u64>,
+    /// For a thread in which nothing waits any more: since when.
+    pub rested_ms: Option<u64>,
     /// For a message: what it is found by.
     pub message: Option<MessageLookup>,
     /// The row.
@@ -112,7 +114,7 @@ struct Mark {
 enum Row<'a> {
     Repository(&'a Repository),
     Lock(&'a Repository, &'a Lock),
-    Thread(&'a Thread),
+    Thread(&'a ThreadRows),
     Message(&'a Thread, &'a Message),
 }
 
@@ -163,7 +165,7 @@ impl Row<'_> {
         match self {
             Self::Repository(row) => Mark { rev: row.rev, fence: row.fence, sum },
             Self::Lock(_, lock) => Mark { rev: lock.rev, fence: lock.fence, sum },
-            Self::Thread(row) => Mark { rev: row.rev, fence: 0, sum },
+            Self::Thread(rows) => Mark { rev: rows.thread.rev, fence: 0, sum },
             Self::Message(_, message) => Mark { rev: message.rev, fence: 0, sum },
         }
     }
@@ -172,7 +174,7 @@ impl Row<'_> {
         match self {
             Self::Repository(row) => encode_repository(row, bytes),
             Self::Lock(repository, lock) => encode_lock(repository.id, lock, bytes),
-            Self::Thread(row) => encode_thread(row, bytes),
+            Self::Thread(rows) => encode_thread(&rows.thread, bytes),
             Self::Message(thread, message) => encode_message(thread.id, message, bytes),
         }
     }
@@ -181,11 +183,12 @@ impl Row<'_> {
         let (namespace, name, due_ms) = match self {
             Self::Repository(row) => (&row.namespace, row.name.as_str(), None),
             Self::Lock(row, lock) => (&row.namespace, lock.key.as_str(), Some(lock.deadline_ms)),
-            Self::Thread(row) => (&row.namespace, "", None),
+            Self::Thread(rows) => (&rows.thread.namespace, "", None),
             Self::Message(row, message) => (&row.namespace, message.draft.to.as_str(), due_ms(message)),
         };
         let message = if let Self::Message(_, message) = self { Some(lookup(message)) } else { None };
-        ScopeRow { namespace: namespace.clone(), name: name.to_owned(), due_ms, message, bytes, sum }
+        let rested_ms = if let Self::Thread(rows) = self { rested_ms(rows) } else { None };
+        ScopeRow { namespace: namespace.clone(), name: name.to_owned(), due_ms, rested_ms, message, bytes, sum }
     }
 }
 
@@ -195,6 +198,11 @@ pub fn due_ms(message: &Message) -> Option<u64> {
     let lease = message.lease.as_ref().map(|lease| lease.deadline_ms);
     let expires = (message.expires_ms > 0 && !message.state.is_terminal()).then_some(message.expires_ms);
     lease.into_iter().chain(expires).min()
+}
+
+/// Since when nothing waits in the thread, if nothing does.
+pub fn rested_ms(rows: &ThreadRows) -> Option<u64> {
+    rows.messages.values().all(|message| message.state.is_terminal()).then_some(rows.thread.updated_ms)
 }
 
 fn lookup(message: &Message) -> MessageLookup {
@@ -220,7 +228,7 @@ fn of(rows: &Rows) -> Vec<Row<'_>> {
         }
         Rows::Thread(rows) => {
             let messages = rows.messages.values().map(|message| Row::Message(&rows.thread, message));
-            std::iter::once(Row::Thread(&rows.thread)).chain(messages).collect()
+            std::iter::once(Row::Thread(rows)).chain(messages).collect()
         }
     }
 }

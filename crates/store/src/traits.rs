@@ -1,6 +1,6 @@
 //! What a store promises. One writer, any number of readers.
 
-use crate::{Batch, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, StepKey, StoredOp};
+use crate::{Batch, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, StepKey, StoredOp};
 use relaymesh_core::{
     hash::Hash,
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
@@ -68,7 +68,7 @@ pub trait Reader: Send + 'static {
     /// Task rows without their steps, newest first, from below `before` on.
     fn tasks(&mut self, filter: &TaskFilter, before: Option<u64>, limit: usize) -> Result<Vec<Task>, Error>;
 
-    /// What a submit with this key would repeat. Its `created` is false.
+    /// What a submit with this key would repeat.
     fn idempotency(&mut self, namespace: &Name, key: &IdempotencyKey) -> Result<Option<IdempotencyRow>, Error>;
 
     /// The greatest request id that any key is, in any namespace. Request ids are ordered by time, so a submit with a
@@ -95,7 +95,7 @@ pub trait Reader: Send + 'static {
         }
     }
 
-    /// Ops after `pos`, in order.
+    /// Ops after `pos`, in order. Below the horizon there may be gaps, each of which ends with a stub.
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error>;
 
     /// Steps that stand in `queue` and are due at `now_ms`, longest due first, then by key; those after the given one.
@@ -106,6 +106,21 @@ pub trait Reader: Send + 'static {
         after: Option<(u64, StepKey)>,
         limit: usize,
     ) -> Result<Vec<(u64, StepKey)>, Error>;
+
+    /// Tasks that ended up to `until_ms`, longest ended first, then by key; those after the given one.
+    fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error>;
+
+    /// Threads in which nothing has waited since `until_ms` or earlier, longest at rest first.
+    fn rested(&mut self, until_ms: u64, limit: usize) -> Result<Vec<(u64, ThreadId)>, Error>;
+
+    /// How far the store has let go of what is over.
+    fn life(&mut self) -> Result<Life, Error>;
+
+    /// Whether there are rows of this scope. The log itself is always there.
+    fn is_live(&mut self, scope: Scope) -> Result<bool, Error>;
+
+    /// The repositories as they were at the horizon, in order, those after the given one.
+    fn snapshot(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<(Scope, Rows)>, Error>;
 
     /// When the first step or row of a scope that is not due at `now_ms` falls due, in any queue.
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error>;

@@ -12,6 +12,7 @@
 //! rests: when the head moves meanwhile, the answer is [`Problem::Moved`] and not a false alarm.
 
 mod difference;
+mod folder;
 mod log;
 mod problem;
 mod rebuild;
@@ -23,4 +24,4 @@ pub use difference::Difference;
 pub use log::{Checked, chain};
 pub use problem::Problem;
 pub use rebuild::{DIFFERENCES_MAX, Rebuilt, rebuild};
-pub use rows::{RowsChecked, rows};
+pub use rows::{RowsChecked, may_be_swept, rows};

@@ -159,6 +159,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
         | Answer::Claimed(_)
         | Answer::Locked { .. }
         | Answer::Released
+        | Answer::Swept { .. }
+        | Answer::Compacted { .. }
         | Answer::Done { .. }) => return Err(session::unexpected(&other)),
     }
     Ok(Exit::Done)

@@ -5,6 +5,7 @@ pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod message;
+pub(crate) mod purge;
 pub(crate) mod run;
 pub(crate) mod submit;
 pub(crate) mod task;
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Task(task::Args),
     Message(message::Args),
     Lock(lock::Args),
+    Purge(purge::Args),
     Log(log::Args),
     Bench(bench::Args),
 }
@@ -34,6 +36,7 @@ impl Command {
             Self::Task(args) => task::run(args, context),
             Self::Message(args) => message::run(args, context),
             Self::Lock(args) => lock::run(args, context),
+            Self::Purge(args) => purge::run(&args, context),
             Self::Log(args) => log::run(args, context),
             Self::Bench(args) => bench::run(&args, context),
         }

@@ -4,14 +4,18 @@ use relaymesh_core::{
     id::TaskId,
     task::{Status, TaskRows},
 };
-use relaymesh_store::{Error, Reader, Saved};
+use relaymesh_store::{Error, IdempotencyRow, Reader, Saved};
 use std::collections::HashMap;
 
 /// The rows of one task, newer than the store's as long as a batch with them is on its way.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// `None` only for a task that is being submitted.
+    /// `None` once it is purged.
     pub(super) rows: Option<TaskRows>,
+    /// The row's key.
+    key: u64,
+    /// Once it is purged, and until its rows are out of the batch: the idempotency key that it had.
+    pub(super) purged: Option<IdempotencyRow>,
     pub(super) saved: Saved,
     /// The newest batch that has rows of this task.
     pub(super) batch: u64,
@@ -73,7 +77,8 @@ impl Cache {
     fn insert(&mut self, rows: TaskRows, saved: Saved) {
         let (id, key) = (rows.task.id, rows.task.key);
         self.by_key.insert(key, id);
-        self.entries.insert(id, Entry { rows: Some(rows), saved, batch: 0, dirty: false, queued: 0 });
+        let entry = Entry { rows: Some(rows), key, purged: None, saved, batch: 0, dirty: false, queued: 0 };
+        self.entries.insert(id, entry);
     }
 
     /// Batch `number` is durable: lets go of the task if nothing is going on with it.
@@ -95,8 +100,8 @@ impl Cache {
     }
 
     fn remove(&mut self, task: TaskId) {
-        if let Some(rows) = self.entries.remove(&task).and_then(|entry| entry.rows) {
-            self.by_key.remove(&rows.task.key);
+        if let Some(entry) = self.entries.remove(&task) {
+            self.by_key.remove(&entry.key);
         }
     }
 

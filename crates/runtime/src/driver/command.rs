@@ -9,7 +9,7 @@ use relaymesh_core::{
     lock::{Case, Key, Mode, RepositoryName},
     message::{Draft, State},
     name::Name,
-    op::{CancelMode, HeldLock, HeldMessage, Kind, WriteClass},
+    op::{CancelMode, HeldLock, HeldMessage, Kind, Scope, WriteClass},
     task::{Refusal, Status, request::Prepared, spec::Schedule},
 };
 use relaymesh_store::{Blobs, Content, ContentKey};
@@ -74,6 +74,15 @@ pub enum Command {
         /// Why, for people.
         reason: String,
     },
+    /// A worker from outside left something behind besides the result.
+    Record {
+        /// Which attempt.
+        hold: Hold,
+        /// What.
+        artifact: Recorded,
+    },
+    /// About what is over.
+    Life(LifeCommand),
     /// Stop a task.
     Cancel {
         /// Which.
@@ -223,6 +232,46 @@ pub enum MessageCommand {
     },
 }
 
+/// What is over, and is to be let go of (D33).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LifeCommand {
+    /// Forget a task that has ended, or a thread in which nothing waits, with the key that it has.
+    Purge {
+        /// Which.
+        scope: Scope,
+    },
+    /// Forget some of what was over at a time, longest over first (R35). Ask again as long as there is more.
+    Sweep {
+        /// What ended up to here.
+        until_ms: u64,
+    },
+    /// Give up keys of tasks that ended up to a time (R14). Ask again as long as there is more.
+    SweepKeys {
+        /// What ended up to here.
+        until_ms: u64,
+    },
+    /// Say on the log what it has come to. From now on ops about what was purged before may go.
+    Checkpoint,
+    /// Look at some more of the ops before the checkpoint, and let go of those that may go. Ask again as long as there is
+    /// more.
+    Compact,
+}
+
+/// Something that an attempt left behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// What sort of thing: `inference`, `file`, `log`, …
+    pub kind: Name,
+    /// What it is called.
+    pub name: Name,
+    /// What kind of bytes.
+    pub media: Media,
+    /// The thing itself.
+    pub content: Content,
+    /// A few words about it, in the order of their names.
+    pub about: Vec<(Name, String)>,
+}
+
 /// A message to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
@@ -357,6 +406,22 @@ pub enum Answer {
         /// The step that asked, if one did, and whether the answer completed it.
         completed: Option<(StepId, bool)>,
     },
+    /// So much was forgotten or given up.
+    Swept {
+        /// How many.
+        count: u64,
+        /// Whether there is more.
+        more: bool,
+    },
+    /// So many ops were let go of.
+    Compacted {
+        /// How many.
+        ops: u64,
+        /// Ops up to here were looked at.
+        pos: u64,
+        /// Nothing above this goes.
+        horizon: u64,
+    },
     /// It is done; the step or task rests here now.
     Done {
         /// Where it rests.
@@ -376,6 +441,9 @@ pub enum Error {
     /// Rejected by the rules about messages; nothing changed.
     #[error(transparent)]
     Message(relaymesh_core::message::Refusal),
+    /// Rejected: such a thing is never purged. Nothing changed.
+    #[error("{0} is never purged: its fences only grow")]
+    NotPurged(Scope),
     /// Rejected: the key was used for another request (D5). Nothing changed.
     #[error("the key `{key}` belongs to {task}, which was another request")]
     KeyReused {

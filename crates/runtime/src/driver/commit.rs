@@ -52,7 +52,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             events,
         } = after;
         for key in keys {
-            self.keys.remove(&key);
+            if self.keys.get(&key).is_some_and(|(batch, _)| *batch <= number) {
+                self.keys.remove(&key);
+            }
         }
         // Watchers first: whoever is answered has been told of everything that led there.
         self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
@@ -132,7 +134,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.window = Lanes::new(self.config.max_consecutive_high);
         self.windowed.clear();
         // Keys that no reader sees yet: their tasks never came to be.
-        let unborn: BTreeSet<TaskId> = self.keys.drain().map(|(_, task)| task).collect();
+        let unborn: BTreeSet<TaskId> = self.keys.drain().filter_map(|(_, (_, task))| task).collect();
+        self.compaction = None;
         // Not looked at before the disk may have room again: a claim would only be rolled back too.
         self.backlog = false;
         let now = self.world.now();
@@ -170,6 +173,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.poisoned = Some(why.to_owned());
         let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
         let mut waiting: Vec<Reply> = self.waiters.drain().flat_map(|(_, replies)| replies).collect();
+        waiting.extend(self.checkpoints.drain(..).map(|(_, reply)| reply));
         for after in [in_flight.after, open.after] {
             waiting.extend(after.replies.into_iter().map(|(reply, _)| reply));
             waiting.extend(after.ended.into_iter().flat_map(|(_, _, replies)| replies));

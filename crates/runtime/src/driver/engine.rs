@@ -6,6 +6,7 @@ use super::{
     cache::Cache,
     command::{Caller, Event, Reply},
     commit::earlier,
+    life::Compaction,
     scopes::Scopes,
 };
 use crate::{
@@ -83,8 +84,12 @@ pub struct Engine<R, W> {
     pub(super) batches: u64,
     /// The greatest request id that was ever a key here.
     pub(super) newest_request: Option<RequestId>,
-    /// Keys of submits that no reader sees yet.
-    pub(super) keys: HashMap<(Name, IdempotencyKey), TaskId>,
+    /// What became of keys that no reader sees yet, with the batch that has it.
+    pub(super) keys: HashMap<(Name, IdempotencyKey), (u64, Option<TaskId>)>,
+    /// Whoever waits for a checkpoint.
+    pub(super) checkpoints: Vec<(Caller, Reply)>,
+    /// What may be dropped, once this engine has made a checkpoint.
+    pub(super) compaction: Option<Compaction>,
     pub(super) waiters: HashMap<TaskId, Vec<Reply>>,
     pub(super) watchers: Vec<Watcher>,
     pub(super) window: Lanes<(TaskId, u16)>,
@@ -136,6 +141,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             batches: 0,
             newest_request,
             keys: HashMap::new(),
+            checkpoints: Vec::new(),
+            compaction: None,
             waiters: HashMap::new(),
             watchers: Vec::new(),
             windowed: BTreeSet::new(),
@@ -190,7 +197,11 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Whether nothing is on its way and nobody waits for a commit.
     pub fn is_settled(&self) -> bool {
-        self.in_flight.is_none() && self.durable.is_none() && self.open.is_idle() && self.to_start.is_empty()
+        self.in_flight.is_none()
+            && self.durable.is_none()
+            && self.open.is_idle()
+            && self.to_start.is_empty()
+            && self.checkpoints.is_empty()
     }
 
     /// The next batch for the store, if the last one is settled and there is anything to do. A batch may be empty:
@@ -203,6 +214,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             return None;
         }
         self.dispatch();
+        self.write_checkpoint();
         if self.open.is_idle() {
             return None;
         }
@@ -223,8 +235,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             let Some(entry) = self.cache.get_mut(*task) else { continue };
             entry.dirty = false;
             entry.batch = self.batches + 1;
-            if let Some(rows) = &entry.rows {
-                entry.saved.put(rows, batch);
+            match (&entry.rows, entry.purged.take()) {
+                (Some(rows), _) => entry.saved.put(rows, batch),
+                (None, Some(row)) => entry.saved.purge(row, batch),
+                (None, None) => {}
             }
         }
         *rows_put = after.touched.len();

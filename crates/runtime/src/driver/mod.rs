@@ -25,6 +25,7 @@ mod commit;
 mod dispatch;
 mod engine;
 mod input;
+mod life;
 mod locks;
 mod messages;
 mod recover;
@@ -38,8 +39,8 @@ mod verbs;
 mod tests;
 
 pub use command::{
-    Answer, Caller, Command, Delivery, Error, Event, Letter, LockCommand, MessageCommand, Reply, Request, StepEvent,
-    Submit, Until,
+    Answer, Caller, Command, Delivery, Error, Event, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
+    Request, StepEvent, Submit, Until,
 };
 pub use engine::{Config, Engine};
 pub use sizes::Sizes;

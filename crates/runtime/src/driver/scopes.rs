@@ -90,6 +90,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
         let mut effects = Vec::new();
         kernel::apply(&mut entry.rows, &op, &mut effects).map_err(refused)?;
+        // On this node's own log a purged scope is as if it had never been, and its name may be used again.
+        entry.rows.take_if(|rows| matches!(rows, Rows::Purged(_)));
         if !entry.dirty {
             entry.dirty = true;
             self.open.after.touched_scopes.push(scope);
@@ -169,12 +171,12 @@ impl<R: Reader, W: World> Engine<R, W> {
 }
 
 /// The kernel's refusal in the words of the machine that made it.
-fn refused(refusal: Refusal) -> Error {
+pub(super) fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Task(refusal) => Error::Refused(refusal),
         Refusal::Repository(refusal) => Error::Lock(refusal),
         Refusal::Thread(refusal) => Error::Message(refusal),
-        // Nobody purges or marks checkpoints here yet, and this file says nothing about a scope of another sort.
+        // The driver says nothing about a scope of another sort, and makes no checkpoint that cannot be.
         other @ (Refusal::WrongScope { .. } | Refusal::Purged { .. } | Refusal::Log(_)) => {
             Error::Indeterminate(format!("a bug: {other}"))
         }

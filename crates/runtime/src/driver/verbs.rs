@@ -1,7 +1,7 @@
 //! One function per command.
 
 use super::{
-    command::{Answer, Caller, Command, Error, Reply, Request, Submit, Until},
+    command::{Answer, Caller, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
     engine::Engine,
 };
 use crate::world::{Finished, Hold, Outcome, World};
@@ -32,6 +32,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Wait { task } => return self.wait(task, reply),
             Command::Lock(command) => self.lock(&caller, command),
             Command::Message(command) => self.message(&caller, command),
+            Command::Life(LifeCommand::Checkpoint) => return self.checkpoints.push((caller, reply)),
+            Command::Life(command) => self.life(&caller, command),
+            Command::Record { hold, artifact } => self.record(&caller, hold, artifact).map(done),
             Command::Claim { step, worker, lease_ms } => {
                 self.claim(&caller, step, worker, lease_ms).map(Answer::Claimed)
             }
@@ -45,7 +48,8 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.write(task, &caller, Body::CancelTask { mode, reason: shortened(&reason) }).map(done)
             }
             Command::Redrive { task, reason } => {
-                self.write(task, &caller, Body::RedriveTask { reason: shortened(&reason) }).map(done)
+                let body = Body::RedriveTask { reason: shortened(&reason) };
+                self.write(task, &caller, body).and_then(|status| self.reclaim_key(task).map(|()| done(status)))
             }
             Command::Approve { step, ask } => {
                 self.write(step.task, &caller, Body::ApproveStep { step: step.index, ask }).map(done)
@@ -107,14 +111,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         let pos = self.write_new(task, namespace.clone(), caller, Body::ScheduleJob { schedule })?;
         let put = |(index, content)| ContentPut { key: ContentKey::new(pos, index), content };
         self.open.batch.content.extend(inputs.into_iter().map(put));
-        self.open.after.keys.push((namespace.clone(), key.clone()));
-        self.keys.insert((namespace, key), task);
+        self.note_key(namespace, key, Some(task));
         let status = self.status(task);
         Ok((Answer::Accepted { task, status, merged: false, class: WriteClass::Strong }, until))
     }
 
     /// The task that a submit with this key would repeat, with its fingerprint.
-    fn known(
+    pub(super) fn known(
         &mut self,
         namespace: &relaymesh_core::name::Name,
         key: &IdempotencyKey,
@@ -125,10 +128,14 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.newest_request = Some(*id);
             return Ok(None);
         }
-        if let Some(task) = self.keys.get(&(namespace.clone(), key.clone()))
-            && let Some(rows) = self.cache.get(*task).and_then(|entry| entry.rows.as_ref())
-        {
-            return Ok(Some((*task, rows.task.fingerprint)));
+        match self.keys.get(&(namespace.clone(), key.clone())) {
+            None => {}
+            Some((_, None)) => return Ok(None),
+            Some((_, Some(task))) => {
+                if let Some(rows) = self.cache.get(*task).and_then(|entry| entry.rows.as_ref()) {
+                    return Ok(Some((*task, rows.task.fingerprint)));
+                }
+            }
         }
         let row = self.reader.idempotency(namespace, key).map_err(Error::Store)?;
         Ok(row.map(|row| (row.task, row.fingerprint)))
@@ -140,10 +147,11 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Some(rows) if rows.task.status.is_terminal() => {
                     Ok(Answer::Ended { task, status: rows.task.status, result_hash: rows.task.result_hash })
                 }
-                Some(_) | None => {
+                Some(_) => {
                     self.waiters.entry(task).or_default().push(reply);
                     return;
                 }
+                None => Err(Refusal::NoTask.into()),
             },
             Ok(None) => Err(Refusal::NoTask.into()),
             Err(error) => Err(Error::Store(error)),
@@ -201,6 +209,17 @@ impl<R: Reader, W: World> Engine<R, W> {
         let content = &mut self.open.batch.content;
         let at = content.iter().rposition(|other| other.key < put.key).map_or(0, |index| index + 1);
         content.insert(at, put);
+    }
+
+    /// Something that an attempt left behind besides its result.
+    fn record(&mut self, caller: &Caller, hold: Hold, artifact: Recorded) -> Result<Status, Error> {
+        let Recorded { kind, name, media, content, about } = artifact;
+        fits(&content)?;
+        let pos = self.open.batch.head.pos + 1;
+        let body = Body::RecordArtifact { held: held(hold), kind, name, content: content.named(media), about };
+        let status = self.fenced(caller, hold, "record", body)?;
+        self.put_content(ContentPut { key: ContentKey::new(pos, 0), content });
+        Ok(status)
     }
 
     /// A worker's word; if the fence refuses it, the journal keeps it (D7).

@@ -83,6 +83,7 @@ impl Client {
                 Error::Refused(_)
                 | Error::Lock(_)
                 | Error::Message(_)
+                | Error::NotPurged(_)
                 | Error::KeyReused { .. }
                 | Error::TooLong { .. } => false,
                 Error::DiskFull(_)

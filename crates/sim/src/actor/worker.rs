@@ -137,6 +137,8 @@ impl Worker {
             | Command::Approve { .. }
             | Command::Lock(_)
             | Command::Message(_)
+            | Command::Record { .. }
+            | Command::Life(_)
             | Command::Deny { .. } => Heard::Nothing,
         }
     }

@@ -110,7 +110,9 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
             let holder = call.key().and_then(|key| ledger.by_key.get(key));
             ensure(holder == Some(task), || format!("but the key belongs to {holder:?}"))
         }
-        Error::Lock(_) | Error::Message(_) => Err("but nobody asked about a lock or a message".to_owned()),
+        Error::Lock(_) | Error::Message(_) | Error::NotPurged(_) => {
+            Err("but nobody asked about a lock or a message".to_owned())
+        }
         Error::TooLong { found, .. } => Err(format!("but nothing is {found} bytes long")),
         Error::DiskFull(_) | Error::Busy { .. } | Error::Indeterminate(_) | Error::Stopped | Error::Store(_) => Ok(()),
     }
@@ -164,14 +166,16 @@ fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdict {
 /// The task, step and hold that a command is about.
 fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> {
     match command {
-        Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) => None,
+        Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) | Command::Life(_) => {
+            None
+        }
         Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => {
             Some((*task, None, None))
         }
         Command::Claim { step, .. } | Command::Approve { step, .. } | Command::Deny { step, .. } => {
             Some((step.task, Some(*step), None))
         }
-        Command::Finish { hold, .. } | Command::Yield { hold, .. } => {
+        Command::Finish { hold, .. } | Command::Yield { hold, .. } | Command::Record { hold, .. } => {
             Some((hold.step.task, Some(hold.step), Some(*hold)))
         }
     }

@@ -11,8 +11,8 @@ use relaymesh_core::{
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter,
-    memory::MemoryReader,
+    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey, StoredOp,
+    TaskFilter, memory::MemoryReader,
 };
 
 pub(crate) struct FaultyReader {
@@ -106,6 +106,26 @@ impl Reader for FaultyReader {
         limit: usize,
     ) -> Result<Vec<(u64, StepKey)>, Error> {
         self.read()?.due(queue, now_ms, after, limit)
+    }
+
+    fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
+        self.read()?.ended(until_ms, after, limit)
+    }
+
+    fn rested(&mut self, until_ms: u64, limit: usize) -> Result<Vec<(u64, ThreadId)>, Error> {
+        self.read()?.rested(until_ms, limit)
+    }
+
+    fn life(&mut self) -> Result<Life, Error> {
+        self.read()?.life()
+    }
+
+    fn is_live(&mut self, scope: Scope) -> Result<bool, Error> {
+        self.read()?.is_live(scope)
+    }
+
+    fn snapshot(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<(Scope, Rows)>, Error> {
+        self.read()?.snapshot(after, limit)
     }
 
     fn next_due(&mut self, now_ms: u64) -> Result<Option<u64>, Error> {

@@ -69,15 +69,20 @@ pub(crate) fn refuse_unknown(connection: &Connection) -> Result<(), Error> {
 
 /// Refuses a file that an older program left. Readers change nothing; the writer will.
 pub(crate) fn refuse_outdated(connection: &Connection) -> Result<(), Error> {
-    let found = number(connection, "PRAGMA user_version")?;
-    if found == SCHEMA_VERSION {
+    if is_current(connection)? {
         return Ok(());
     }
+    let found = number(connection, "PRAGMA user_version")?;
     let detail = format!(
         "the store has schema {found}, of an older relaymesh, and this program reads schema {SCHEMA_VERSION}: \
          `relaymesh init` brings it up to date"
     );
     Err(Error::Unusable { detail })
+}
+
+/// Whether the tables are those of this program.
+pub(crate) fn is_current(connection: &Connection) -> Result<bool, Error> {
+    Ok(number(connection, "PRAGMA user_version")? == SCHEMA_VERSION)
 }
 
 /// Brings the tables and views up to what this program knows.

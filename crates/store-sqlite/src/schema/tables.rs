@@ -106,7 +106,8 @@ CREATE TABLE worker_heartbeats (
 ";
 
 /// Migration 2. Content that lies in a blob has no bytes in its row. Scopes other than tasks share one table: the part of
-/// a scope's own row is empty, and so it is the first of its rows.
+/// a scope's own row is empty, and so it is the first of its rows. What a key's task has come to stands with the task, so
+/// that nothing but the task's rows changes at its end; a status of 4 or more is an end.
 pub(super) const V2: &str = "
 CREATE TABLE scope_rows (
     scope          BLOB    NOT NULL,
@@ -122,10 +123,37 @@ CREATE TABLE scope_rows (
     queued_ms      INTEGER,
     task_id        BLOB,
     content_pos    INTEGER NOT NULL,
+    rested_ms      INTEGER,
     sum            BLOB    NOT NULL,
     row            BLOB    NOT NULL,
     PRIMARY KEY (scope, part)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX idx_threads_rested ON scope_rows (rested_ms) WHERE rested_ms IS NOT NULL;
+CREATE TABLE snapshot_rows (
+    scope          BLOB    NOT NULL,
+    part           BLOB    NOT NULL,
+    sum            BLOB    NOT NULL,
+    row            BLOB    NOT NULL,
+    PRIMARY KEY (scope, part)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE log_life (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    horizon        INTEGER NOT NULL,
+    swept_at_ms    INTEGER NOT NULL
+) STRICT;
+INSERT INTO log_life VALUES (1, 0, 0);
+
+DROP VIEW IF EXISTS tasks;
+DROP VIEW IF EXISTS idempotency;
+ALTER TABLE task_rows ADD COLUMN result_hash BLOB;
+UPDATE task_rows SET result_hash = i.result_hash FROM idempotency_rows i WHERE i.task_key = task_rows.task_key;
+DROP INDEX idx_idempotency_processed_at;
+CREATE INDEX idx_idempotency_processed_at ON task_rows (updated_at_ms) WHERE status >= 4;
+ALTER TABLE idempotency_rows DROP COLUMN status;
+ALTER TABLE idempotency_rows DROP COLUMN result_hash;
+ALTER TABLE idempotency_rows DROP COLUMN processed_at_ms;
+ALTER TABLE step_rows ADD COLUMN artifact_pos BLOB;
 CREATE INDEX idx_scopes_due ON scope_rows (due_ms) WHERE due_ms IS NOT NULL;
 CREATE INDEX idx_messages_inbox ON scope_rows (to_agent, lane, queued_ms, scope, part) WHERE queued_ms IS NOT NULL;
 DROP TABLE messages;

@@ -41,13 +41,13 @@ fn steps() -> String {
 }
 
 fn idempotency() -> String {
-    let (key, status, task) = (key("i.key"), status("i.status"), id(TaskId::PREFIX, "i.task_id"));
+    let (key, status, task) = (key("i.key"), status("t.status"), id(TaskId::PREFIX, "i.task_id"));
     format!(
         "CREATE VIEW idempotency AS SELECT {key} AS idempotency_key, {status} AS status, \
-         CASE WHEN i.result_hash IS NOT NULL THEN {task} END AS result_ref, \
-         CASE WHEN i.result_hash IS NOT NULL THEN lower(hex(i.result_hash)) END AS result_hash, \
-         'sha256' AS result_hash_algo, i.processed_at_ms AS processed_at_ms, i.namespace AS namespace \
-         FROM idempotency_rows i"
+         CASE WHEN t.result_hash IS NOT NULL THEN {task} END AS result_ref, \
+         CASE WHEN t.result_hash IS NOT NULL THEN lower(hex(t.result_hash)) END AS result_hash, \
+         'sha256' AS result_hash_algo, CASE WHEN t.status >= 4 THEN t.updated_at_ms END AS processed_at_ms, \
+         i.namespace AS namespace FROM idempotency_rows i LEFT JOIN task_rows t ON t.task_key = i.task_key"
     )
 }
 

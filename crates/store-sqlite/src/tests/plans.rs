@@ -40,8 +40,11 @@ fn idempotency_is_searched_by_key_and_cleaned_up_by_time() {
     let mut world = World::new();
     let found = plan(&mut world, "SELECT task_key FROM idempotency_rows WHERE key = ?1 AND namespace = ?2");
     assert_eq!(found, "SEARCH idempotency_rows USING PRIMARY KEY (key=? AND namespace=?)");
-    let found = plan(&mut world, "SELECT key FROM idempotency_rows WHERE processed_at_ms < ?1");
-    assert!(found.starts_with("SEARCH idempotency_rows USING COVERING INDEX idx_idempotency_processed_at"), "{found}");
+    let found = plan(&mut world, crate::life::ENDED);
+    assert!(found.starts_with("SEARCH task_rows USING INDEX idx_idempotency_processed_at"), "{found}");
+    assert!(!found.contains("TEMP B-TREE"), "{found}");
+    let found = plan(&mut world, crate::life::RESTED);
+    assert!(found.starts_with("SEARCH scope_rows USING COVERING INDEX idx_threads_rested"), "{found}");
 }
 
 #[test]
@@ -69,7 +72,8 @@ fn the_contracts_indexes_have_their_names() {
             "idx_messages_state_priority_created",
             "idx_scopes_due",
             "idx_steps_lease_owner_updated",
-            "idx_steps_status_next_retry"
+            "idx_steps_status_next_retry",
+            "idx_threads_rested"
         ]
     );
 }

@@ -2,8 +2,8 @@
 
 use super::{Backend, author::WORKERS, gallery::gallery, graph::Graph, snapshot::all_tasks, world::World};
 use crate::{
-    Batch, Content, ContentKey, ContentPut, Heartbeat, IdempotencyRow, LeaseConflict, Reader, StepKey, StepPut,
-    StoredOp, TaskFilter, TaskPut,
+    Batch, Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, StepKey, StepPut, StoredOp, TaskFilter,
+    TaskPut,
 };
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -59,14 +59,7 @@ pub fn a_missing_step_is_not_changed<B: Backend>() {
 /// A `created` idempotency row whose key is taken is refused.
 pub fn an_idempotency_row_that_exists_is_not_created<B: Backend>() {
     let (mut world, first, mut batch) = two_batches::<B>();
-    batch.idempotency.push(first.idempotency[0].clone());
-    world.refuse(&batch);
-}
-
-/// A change of an idempotency row that is not there is refused.
-pub fn a_missing_idempotency_row_is_not_changed<B: Backend>() {
-    let (mut world, first, mut batch) = two_batches::<B>();
-    batch.idempotency.push(missing_idempotency(&first));
+    batch.keys.push(first.keys[0].clone());
     world.refuse(&batch);
 }
 
@@ -76,11 +69,6 @@ fn missing_task(first: &Batch) -> TaskPut {
 
 fn missing_step(first: &Batch) -> StepPut {
     StepPut { key: StepKey::new(77, 0), created: false, ..first.steps[0].clone() }
-}
-
-fn missing_idempotency(first: &Batch) -> IdempotencyRow {
-    let namespace = "nowhere".parse().unwrap();
-    IdempotencyRow { namespace, created: false, ..first.idempotency[0].clone() }
 }
 
 /// The batch once with each mistake that there is.
@@ -99,8 +87,8 @@ fn mistaken(batch: &Batch, first: &Batch) -> Vec<Batch> {
         with(&|b| b.tasks.push(missing_task(first))),
         with(&|b| b.steps.push(first.steps[0].clone())),
         with(&|b| b.steps.push(missing_step(first))),
-        with(&|b| b.idempotency.push(first.idempotency[0].clone())),
-        with(&|b| b.idempotency.push(missing_idempotency(first))),
+        with(&|b| b.keys.push(first.keys[0].clone())),
+        with(&|b| b.purged.push(777_777)),
     ]
 }
 
@@ -128,7 +116,7 @@ pub fn refused_rows_leave_no_trace<B: Backend>() {
     refuse_sections::<B>(|good, part| {
         part.tasks = good.tasks.clone();
         part.steps = good.steps.clone();
-        part.idempotency = good.idempotency.clone();
+        part.keys = good.keys.clone();
     });
 }
 
@@ -186,11 +174,11 @@ pub fn a_thousand_tasks_in_one_batch<B: Backend>() {
 
 /// A thousand tasks of which the last is a mistake: none of them is there.
 pub fn a_thousand_tasks_and_one_mistake<B: Backend>() {
-    let (mut world, first, good) = two_batches::<B>();
+    let (mut world, _, good) = two_batches::<B>();
     world.try_commit(&good).unwrap();
     world.author.submit_all(1_000, &Graph::single());
     let mut batch = world.author.take();
-    batch.idempotency.push(missing_idempotency(&first));
+    batch.purged.push(777_777);
     world.refuse(&batch);
     assert_eq!(world.reader().counts().unwrap().0, 2);
 }

@@ -9,16 +9,17 @@ use super::{
     snapshot::all_tasks,
 };
 use crate::{
-    Batch, Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Saved, SavedScope, StoredOp, TaskFilter,
+    Batch, Content, ContentKey, ContentPut, Head, Heartbeat, IdempotencyRow, LeaseConflict, Reader, Saved, SavedScope,
+    StoredOp, TaskFilter, life::droppable,
 };
 use relaymesh_core::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::HlcClock,
-    id::{LeaseToken, NodeId, OpId, RequestId, StepId, TaskId, WorkerId},
+    id::{LeaseToken, NodeId, OpId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     kernel::{self, Rows},
     name::Name,
-    op::{Body, CancelMode, Chain, ExpireReason, Header, Held, Op, Scope, WriteClass},
+    op::{Body, CancelMode, Chain, ChainHead, ExpireReason, Header, Held, Op, Scope, WriteClass},
     task::{
         Refusal, Status, Step, TaskRows, apply,
         spec::{IdempotencyKey, Schedule},
@@ -46,6 +47,8 @@ pub struct Author {
     pub(super) scopes: BTreeMap<Scope, (Option<Rows>, SavedScope)>,
     touched_scopes: BTreeSet<Scope>,
     touched: BTreeSet<TaskId>,
+    /// Since the last checkpoint: how far ops were looked at, and the scopes that were purged, whose ops may not go yet.
+    compaction: Option<(u64, BTreeSet<Scope>)>,
     serial: u128,
 }
 
@@ -67,8 +70,17 @@ impl Author {
             let saved = SavedScope::of(&rows);
             scopes.insert(scope, (Some(rows), saved));
         }
-        let (touched, touched_scopes) = (BTreeSet::new(), BTreeSet::new());
-        Self { now_ms, batch: Batch::new(head), clock, tasks, scopes, touched, touched_scopes, serial: 0 }
+        Self {
+            now_ms,
+            batch: Batch::new(head),
+            clock,
+            tasks,
+            scopes,
+            touched: BTreeSet::new(),
+            touched_scopes: BTreeSet::new(),
+            compaction: None,
+            serial: 0,
+        }
     }
 
     /// The node that it writes for.
@@ -200,6 +212,61 @@ impl Author {
             false => Body::DenyStep { step, ask, reason: "no".to_owned() },
         };
         self.say(task, body)
+    }
+
+    /// Forgets a task that has ended.
+    pub fn purge(&mut self, task: TaskId) -> Result<(), Refusal> {
+        let row = IdempotencyRow::of(&self.rows(task).task);
+        let op = self.stamp(row.namespace.clone(), Scope::Task(task), Body::PurgeScope {});
+        apply(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new())?;
+        self.accept(&op);
+        self.touched.remove(&task);
+        let (_, mut saved) = self.tasks.remove(&task).unwrap();
+        saved.purge(row, &mut self.batch);
+        self.note_purge(Scope::Task(task));
+        Ok(())
+    }
+
+    /// Forgets a thread in which nothing waits.
+    pub fn purge_thread(&mut self, thread: ThreadId) -> Result<(), kernel::Refusal> {
+        self.say_about(Scope::Thread(thread), Body::PurgeScope {})?;
+        self.note_purge(Scope::Thread(thread));
+        Ok(())
+    }
+
+    fn note_purge(&mut self, scope: Scope) {
+        self.compaction.iter_mut().for_each(|(_, purged)| _ = purged.insert(scope));
+    }
+
+    /// Says what the log has come to. From now on what is over may go.
+    pub fn checkpoint(&mut self) -> u64 {
+        self.put_rows();
+        let Head { pos, chain, state } = self.batch.head.clone();
+        let heads = vec![ChainHead {
+            origin: chain.origin,
+            origin_epoch: chain.origin_epoch,
+            seq: chain.seq,
+            hash: chain.head,
+        }];
+        let op = self.stamp(name("default"), Scope::Log, Body::Checkpoint { pos, heads, state });
+        kernel::apply(&mut None, &op, &mut Vec::new()).unwrap();
+        self.accept(&op);
+        self.batch.horizon = Some(pos);
+        self.compaction = Some((0, BTreeSet::new()));
+        pos
+    }
+
+    /// Lets go of what is over among the next `limit` ops up to the horizon. What was looked at in an earlier call must be
+    /// committed.
+    pub fn drop_ops<R: Reader>(&mut self, reader: &mut R, limit: usize) -> u64 {
+        let Some((after, purged)) = &mut self.compaction else { return 0 };
+        let horizon = reader.life().unwrap().horizon;
+        let mut page = reader.ops(*after, limit).unwrap();
+        page.retain(|op| op.pos <= horizon);
+        *after = page.last().map_or(*after, |op| op.pos);
+        let dropped = droppable(&page, &mut |scope| Ok(!purged.contains(&scope) && !reader.is_live(scope)?)).unwrap();
+        self.batch.runs.extend(dropped.runs);
+        dropped.ops
     }
 
     /// Notes in the journal that a word came too late.

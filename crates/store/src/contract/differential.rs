@@ -10,7 +10,7 @@ use super::{
     scopes,
     snapshot::Snapshot,
 };
-use crate::{Batch, Error, Store};
+use crate::{Batch, Error, Reader, Store, memory::MemoryStore, verify};
 use relaymesh_core::{
     id::{TaskId, ThreadId},
     kernel::Rows,
@@ -36,6 +36,7 @@ pub fn differential<A: Backend, B: Backend>(seeds: impl IntoIterator<Item = u64>
             for _ in 0..dice.below(COMMANDS_MAX) {
                 command(&mut author, &mut dice);
             }
+            upkeep(&mut author, &mut dice, &mut a.store().reader().unwrap());
             let batch = author.take();
             a.commit(&batch);
             b.commit(&batch);
@@ -52,6 +53,12 @@ pub fn differential<A: Backend, B: Backend>(seeds: impl IntoIterator<Item = u64>
                 a.snapshot().must_equal(&b.snapshot(), &format!("the other store (seed {seed}, commit {commit})"));
             }
         }
+        let mut reader = b.store().reader().unwrap();
+        verify::chain(&mut reader, verify::Checked::default(), &mut |_| {}).unwrap();
+        verify::rows(&mut reader, &mut |_| {}).unwrap();
+        let mut rebuilt = MemoryStore::new(author.node());
+        let report = verify::rebuild(&mut reader, &mut rebuilt, &mut |_| {});
+        assert_eq!(report.map(|report| report.differences), Ok(Vec::new()), "seed {seed}");
     }
 }
 
@@ -110,16 +117,26 @@ fn command(author: &mut Author, dice: &mut Dice) {
     let step = dice.index(author.rows(task).steps.len()) as u16;
     let worker = WORKERS[dice.index(3)];
     // A refusal is a possible answer to a random command, so outcomes are not looked at.
-    let _ = match dice.below(14) {
+    let _ = match dice.below(16) {
         0..5 => claim(author, dice),
         5..11 => running(author, dice),
         11 => author.cancel(task, if dice.below(2) == 0 { CancelMode::Hard } else { CancelMode::Soft }),
         12 => author.redrive(task),
+        13 | 14 => author.purge(task),
         _ => author.decide(task, step, dice.below(3) > 0),
     };
-    if dice.below(8) == 0 {
+    if dice.below(8) == 0 && author.all_rows().any(|rows| rows.task.id == task) {
         author.note_heartbeat(worker);
         author.note_conflict(task, step, ["complete", "fail", "yield"][dice.index(3)], dice.below(9) as u32);
+    }
+}
+
+/// Now and then a checkpoint is made, and some of what is over goes.
+fn upkeep<R: Reader>(author: &mut Author, dice: &mut Dice, reader: &mut R) {
+    match dice.below(6) {
+        0 if reader.head().unwrap().chain.seq > 0 => _ = author.checkpoint(),
+        1 | 2 => _ = author.drop_ops(reader, dice.index(60)),
+        _ => {}
     }
 }
 

@@ -5,8 +5,8 @@ use super::{
     graph::{Graph, name},
     world::World,
 };
-use crate::{Reader, saved::idempotency_row};
-use relaymesh_core::{hash::Hash, id::RequestId, op::CancelMode, task::Status, task::spec::IdempotencyKey};
+use crate::{IdempotencyRow, KeyPut, Reader};
+use relaymesh_core::{hash::Hash, id::RequestId, task::spec::IdempotencyKey};
 
 fn given(text: &str) -> IdempotencyKey {
     IdempotencyKey::Given(name(text))
@@ -19,9 +19,8 @@ pub fn a_key_leads_to_its_task<B: Backend>() {
     world.author.submit(&Graph::single().key(given("order-2")));
     world.commit();
     let found = world.reader().idempotency(&name("default"), &given("order-1")).unwrap().unwrap();
-    assert_eq!((found.task, found.task_key, found.status), (task, 1, Status::Pending));
-    assert_eq!((found.result_hash, found.processed_ms, found.created), (None, None, false));
-    assert_eq!(found, idempotency_row(&world.author.rows(task).task, false));
+    assert_eq!((found.task, found.task_key), (task, 1));
+    assert_eq!(found, IdempotencyRow::of(&world.author.rows(task).task));
 }
 
 /// A key that nobody used, or that another namespace used, is `None`.
@@ -45,34 +44,38 @@ pub fn one_key_in_two_namespaces_is_two_tasks<B: Backend>() {
     }
 }
 
-/// Once the task has ended, its key tells how, when, and with what.
-pub fn the_end_of_the_task_is_kept_with_its_key<B: Backend>() {
-    let mut world = World::<B>::new();
-    let good = world.author.submit(&Graph::single().key(given("good")));
-    let bad = world.author.submit(&Graph::single().key(given("bad")));
-    world.commit();
-    world.author.now_ms += 500;
-    let held = world.author.claim(good, 0);
-    world.author.complete(good, held, b"\"done\"").unwrap();
-    world.author.cancel(bad, CancelMode::Hard).unwrap();
-    world.commit();
-    let found = world.reader().idempotency(&name("default"), &given("good")).unwrap().unwrap();
-    assert_eq!((found.status, found.processed_ms), (Status::Success, Some(world.author.now_ms)));
-    assert_eq!(found.result_hash, Some(Hash::sha256(b"\"done\"")));
-    let found = world.reader().idempotency(&name("default"), &given("bad")).unwrap().unwrap();
-    assert_eq!((found.status, found.result_hash), (Status::Cancelled, None));
-}
-
-/// A redriven task is open again, and so is its key.
-pub fn a_redrive_opens_the_key_again<B: Backend>() {
+/// A key goes only with the task that has it.
+pub fn a_key_goes_only_with_its_own_task<B: Backend>() {
     let mut world = World::<B>::new();
     let task = world.author.submit(&Graph::single().key(given("x")));
-    world.author.cancel(task, CancelMode::Hard).unwrap();
     world.commit();
-    world.author.redrive(task).unwrap();
+    let row = IdempotencyRow::of(&world.author.rows(task).task);
+    let mut batch = world.author.take();
+    batch.keys.push(KeyPut::Removed(IdempotencyRow { task_key: 77, ..row.clone() }));
+    world.try_commit(&batch).unwrap();
+    assert_eq!(world.reader().idempotency(&name("default"), &given("x")).unwrap(), Some(row.clone()));
+    batch.keys = vec![KeyPut::Removed(row.clone())];
+    world.try_commit(&batch).unwrap();
+    assert_eq!(world.reader().idempotency(&name("default"), &given("x")).unwrap(), None);
+    world.try_commit(&batch).unwrap();
+}
+
+/// Within a batch a key may go and come again, and be taken over.
+pub fn keys_come_and_go_in_order<B: Backend>() {
+    let mut world = World::<B>::new();
+    let tasks = ["x", "y"].map(|key| world.author.submit(&Graph::single().key(given(key))));
     world.commit();
-    let found = world.reader().idempotency(&name("default"), &given("x")).unwrap().unwrap();
-    assert_eq!((found.status, found.processed_ms), (Status::Pending, None));
+    let [x, y] = tasks.map(|task| IdempotencyRow::of(&world.author.rows(task).task));
+    let x_of_y = IdempotencyRow { key: x.key.clone(), ..y.clone() };
+    let mut batch = world.author.take();
+    batch.keys = vec![KeyPut::Removed(x.clone()), KeyPut::Added(x_of_y.clone()), KeyPut::Removed(x.clone())];
+    world.try_commit(&batch).unwrap();
+    assert_eq!(world.reader().idempotency(&name("default"), &given("x")).unwrap(), Some(x_of_y));
+    batch.keys = vec![KeyPut::Moved(x.clone())];
+    world.try_commit(&batch).unwrap();
+    assert_eq!(world.reader().idempotency(&name("default"), &given("x")).unwrap(), Some(x.clone()));
+    batch.keys = vec![KeyPut::Added(x)];
+    world.refuse(&batch);
 }
 
 /// All three kinds of key come back, and do not meet though their bytes are alike.

@@ -23,6 +23,7 @@ pub mod gallery;
 pub mod graph;
 pub mod idempotency;
 pub mod journal;
+pub mod life;
 pub mod log;
 pub mod queues;
 pub mod readers;
@@ -101,8 +102,8 @@ macro_rules! contract_suite {
             a_key_leads_to_its_task,
             an_unknown_key_is_none,
             one_key_in_two_namespaces_is_two_tasks,
-            the_end_of_the_task_is_kept_with_its_key,
-            a_redrive_opens_the_key_again,
+            a_key_goes_only_with_its_own_task,
+            keys_come_and_go_in_order,
             keys_of_all_kinds_come_back,
         );
         $crate::contract_area!($backend, content:
@@ -127,6 +128,21 @@ macro_rules! contract_suite {
             an_inbox_is_in_order_and_holds_nothing_else,
             messages_fall_due_by_lease_and_by_age,
         );
+        $crate::contract_area!($backend, life:
+            a_purged_task_is_gone_with_its_key,
+            a_purged_thread_is_gone,
+            only_a_task_that_is_there_is_purged,
+            ended_tasks_are_listed_by_time,
+            threads_at_rest_are_listed_by_time,
+            dropped_ops_leave_a_stub_and_take_their_content_along,
+            runs_are_joined_to_the_stub_before_them,
+            a_blob_goes_with_the_last_op_that_names_it,
+            ops_above_the_horizon_are_not_dropped,
+            the_snapshot_is_of_the_horizon,
+            a_compacted_log_verifies_and_rebuilds,
+            a_half_compacted_log_verifies_and_rebuilds,
+            a_restart_keeps_what_was_let_go_of,
+        );
         $crate::contract_area!($backend, journal:
             conflicts_are_newest_first,
             conflicts_are_limited,
@@ -142,7 +158,6 @@ macro_rules! contract_suite {
             a_step_that_exists_is_not_created,
             a_missing_step_is_not_changed,
             an_idempotency_row_that_exists_is_not_created,
-            a_missing_idempotency_row_is_not_changed,
             refused_ops_leave_no_trace,
             refused_rows_leave_no_trace,
             refused_content_leaves_no_trace,

@@ -36,7 +36,7 @@ pub fn a_reader_sees_nothing_of_a_refused_batch<B: Backend>() {
     let before = Snapshot::of(&mut old);
     world.author.submit(&Graph::single());
     let mut batch = world.author.take();
-    batch.idempotency.push(first.idempotency[0].clone());
+    batch.keys.push(first.keys[0].clone());
     world.refuse(&batch);
     Snapshot::of(&mut old).must_equal(&before, "what it saw before");
 }

@@ -122,7 +122,7 @@ pub fn a_refused_batch_is_not_there_after_a_restart<B: Backend>() {
     let first = world.commit();
     world.author.submit_all(5, &Graph::chain(2));
     let mut batch = world.author.take();
-    batch.idempotency.push(first.idempotency[0].clone());
+    batch.keys.push(first.keys[0].clone());
     world.refuse(&batch);
     let before = world.snapshot();
     world.restart();

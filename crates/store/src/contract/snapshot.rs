@@ -3,9 +3,9 @@
 //! All that can be paged is read in small pages, so each snapshot is a test of the cursors as well.
 
 use super::author::{OWNERS, WORKERS};
-use crate::{ContentKey, Head, IdempotencyRow, LeaseConflict, Queue, Reader, StepKey, StoredOp, TaskFilter};
+use crate::{ContentKey, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey, StoredOp, TaskFilter};
 use relaymesh_core::{
-    id::{NodeId, WorkerId},
+    id::{NodeId, ThreadId, WorkerId},
     kernel::Rows,
     op::Scope,
     task::{Status, Task, TaskRows},
@@ -53,6 +53,14 @@ pub struct Snapshot {
     pub scopes: Vec<(Scope, Option<Rows>)>,
     /// All that is due in them.
     pub due_scopes: Vec<(u64, Scope)>,
+    /// All tasks that have ended.
+    pub ended: Vec<(u64, u64)>,
+    /// All threads at rest.
+    pub rested: Vec<(u64, ThreadId)>,
+    /// What was let go of.
+    pub life: Life,
+    /// The repositories at the horizon.
+    pub snapshot: Vec<(Scope, Rows)>,
 }
 
 impl Snapshot {
@@ -81,6 +89,12 @@ impl Snapshot {
             counts: reader.counts().unwrap(),
             scopes: all_scopes(reader),
             due_scopes: reader.due_scopes(LATEST_MS, usize::MAX).unwrap(),
+            ended: pages(|last: Option<&(u64, u64)>| reader.ended(LATEST_MS, last.copied(), PAGE).unwrap()),
+            rested: reader.rested(LATEST_MS, usize::MAX).unwrap(),
+            life: reader.life().unwrap(),
+            snapshot: pages(|last: Option<&(Scope, Rows)>| {
+                reader.snapshot(last.map(|(scope, _)| *scope), PAGE).unwrap()
+            }),
             head,
             tasks,
             rows,
@@ -110,7 +124,11 @@ impl Snapshot {
             heartbeats,
             counts,
             scopes,
-            due_scopes
+            due_scopes,
+            ended,
+            rested,
+            life,
+            snapshot
         );
     }
 }

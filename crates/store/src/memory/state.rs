@@ -4,8 +4,9 @@
 //! there is to "all or none" in memory.
 
 use crate::{
-    Batch, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Queue, ScopePut, StepKey, StepPut,
-    StoredOp, TaskPut,
+    Batch, Content, ContentKey, Error, Head, IdempotencyRow, KeyPut, LeaseConflict, Life, Queue, Run, ScopePut,
+    StepKey, StepPut, StoredOp, TaskPut,
+    life::in_snapshot,
     scope::{Change, Part, ScopeRow},
 };
 use relaymesh_core::{
@@ -33,6 +34,9 @@ pub(crate) struct State {
     pub(crate) leases: BTreeSet<(NodeId, StepKey)>,
     pub(crate) idempotency: BTreeMap<(Name, IdempotencyKey), IdempotencyRow>,
     pub(crate) scopes: BTreeMap<(Scope, Part), ScopeRow>,
+    /// The rows of repositories at the horizon.
+    pub(crate) snapshot: BTreeMap<(Scope, Part), ScopeRow>,
+    pub(crate) life: Life,
     pub(crate) content: BTreeMap<ContentKey, Content>,
     pub(crate) blobs: BTreeMap<Hash, Vec<u8>>,
     pub(crate) conflicts: Vec<LeaseConflict>,
@@ -59,6 +63,8 @@ impl State {
             leases: BTreeSet::new(),
             idempotency: BTreeMap::new(),
             scopes: BTreeMap::new(),
+            snapshot: BTreeMap::new(),
+            life: Life::default(),
             content: BTreeMap::new(),
             blobs: BTreeMap::new(),
             conflicts: Vec::new(),
@@ -128,23 +134,43 @@ impl State {
     }
 
     fn check(&self, batch: &Batch) -> Result<(), Error> {
-        for (op, expected) in batch.ops.iter().zip(self.head.pos + 1..) {
-            if op.pos != expected {
-                return Err(conflict(format!("op {} does not follow op {}", op.pos, expected - 1)));
-            }
-        }
-        let end = self.head.pos + batch.ops.len() as u64;
-        if batch.head.pos != end {
-            return Err(conflict(format!("the new head is at {}, but the ops end at {end}", batch.head.pos)));
-        }
+        batch.continues(&self.head)?;
         check_rows("task", &self.tasks, batch.tasks.iter().map(|row| (row.key, row.created)))?;
         let new_ids = batch.tasks.iter().filter(|row| row.created).map(|row| (row.id, true));
         check_rows("task", &self.tasks_by_id, new_ids)?;
         check_rows("step", &self.steps, batch.steps.iter().map(|row| (row.key, row.created)))?;
-        let keys = batch.idempotency.iter().map(|row| ((row.namespace.clone(), row.key.clone()), row.created));
-        check_rows("idempotency", &self.idempotency, keys)?;
+        self.check_keys(&batch.keys)?;
         self.check_scopes(&batch.scopes)?;
+        let (horizon, created) = (batch.horizon.unwrap_or(self.life.horizon), |key| {
+            batch.tasks.iter().any(|row| row.created && row.key == key)
+        });
+        if let Some(key) = batch.purged.iter().find(|key| !self.tasks.contains_key(*key) && !created(**key)) {
+            return Err(conflict(format!("there is no task row {key} to purge")));
+        }
+        if let Some(run) = batch.runs.iter().find(|run| run.stub.pos > horizon || run.first > run.stub.pos) {
+            return Err(conflict(format!("ops {} to {} are not below {horizon}", run.first, run.stub.pos)));
+        }
         check_rows("content", &self.content, batch.content.iter().map(|content| (content.key, true)))
+    }
+
+    /// Keys can come, go and come again in one batch: which are there is followed through it.
+    fn check_keys(&self, puts: &[KeyPut]) -> Result<(), Error> {
+        let mut now: BTreeMap<(&Name, &IdempotencyKey), Option<u64>> = BTreeMap::new();
+        for put in puts {
+            let (KeyPut::Added(row) | KeyPut::Moved(row) | KeyPut::Removed(row)) = put;
+            let id = (&row.namespace, &row.key);
+            let stored = || self.idempotency.get(&(row.namespace.clone(), row.key.clone())).map(|row| row.task_key);
+            let owner = now.get(&id).copied().unwrap_or_else(stored);
+            match put {
+                KeyPut::Added(_) if owner.is_some() => {
+                    return Err(conflict(format!("the idempotency row {} exists already", row.key)));
+                }
+                KeyPut::Added(_) | KeyPut::Moved(_) => drop(now.insert(id, Some(row.task_key))),
+                KeyPut::Removed(_) if owner == Some(row.task_key) => drop(now.insert(id, None)),
+                KeyPut::Removed(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Rows of scopes can come, go and come again in one batch: what is there is followed through it.
@@ -173,10 +199,8 @@ impl State {
         self.tasks_by_id.extend(batch.tasks.iter().map(|row| (row.id, row.key)));
         self.tasks.extend(batch.tasks.iter().map(|row| (row.key, row.clone())));
         batch.steps.iter().for_each(|step| self.put_step(step));
-        for row in &batch.idempotency {
-            let row = IdempotencyRow { created: false, ..row.clone() };
-            self.idempotency.insert((row.namespace.clone(), row.key.clone()), row);
-        }
+        batch.keys.iter().for_each(|put| self.put_key(put));
+        batch.purged.iter().for_each(|key| self.purge(*key));
         for put in &batch.scopes {
             match &put.change {
                 Change::Created(row) | Change::Changed(row) => {
@@ -186,17 +210,70 @@ impl State {
             }
         }
         self.content.extend(batch.content.iter().map(|content| (content.key, content.content.clone())));
+        batch.runs.iter().for_each(|run| self.drop_run(run));
+        if let Some(horizon) = batch.horizon {
+            self.life.horizon = horizon;
+            let rows = self.scopes.iter().filter(|((scope, _), _)| in_snapshot(*scope));
+            self.snapshot = rows.map(|(key, row)| (*key, row.clone())).collect();
+        }
+        self.life.swept_ms = batch.swept_ms.unwrap_or(self.life.swept_ms);
         self.conflicts.extend(batch.conflicts.iter().cloned());
         self.heartbeats.extend(batch.heartbeats.iter().map(|beat| (beat.worker, beat.at_ms)));
+    }
+
+    fn put_key(&mut self, put: &KeyPut) {
+        match put {
+            KeyPut::Added(row) | KeyPut::Moved(row) => {
+                self.idempotency.insert((row.namespace.clone(), row.key.clone()), row.clone());
+            }
+            KeyPut::Removed(row) => {
+                let id = (row.namespace.clone(), row.key.clone());
+                if self.idempotency.get(&id).is_some_and(|there| there.task_key == row.task_key) {
+                    self.idempotency.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// A task's rows go.
+    fn purge(&mut self, task: u64) {
+        if let Some(row) = self.tasks.remove(&task) {
+            self.tasks_by_id.remove(&row.id);
+        }
+        let steps: Vec<StepKey> = self.steps_of(task).map(|step| step.key).collect();
+        for key in steps {
+            self.remove_step(key);
+        }
+    }
+
+    /// Old ops go, with their content and with blobs that nothing else names.
+    fn drop_run(&mut self, run: &Run) {
+        let ops = self.ops.range(run.first..=run.stub.pos).map(|(pos, _)| *pos).collect::<Vec<_>>();
+        ops.iter().for_each(|pos| drop(self.ops.remove(pos)));
+        self.ops.insert(run.stub.pos, run.stub.clone());
+        let range = ContentKey::new(run.first, 0)..ContentKey::new(run.stub.pos + 1, 0);
+        let content = self.content.range(range).map(|(key, _)| *key).collect::<Vec<_>>();
+        for key in content {
+            let Some(Content::Blob(blob)) = self.content.remove(&key) else { continue };
+            let is_named = |content: &Content| matches!(content, Content::Blob(other) if other.hash == blob.hash);
+            if !self.content.values().any(is_named) {
+                self.blobs.remove(&blob.hash);
+            }
+        }
+    }
+
+    fn remove_step(&mut self, key: StepKey) {
+        if let Some(old) = self.steps.remove(&key) {
+            old.queue.map(|(queue, due_ms)| self.queues.remove(&(queue, due_ms, key)));
+            old.lease.map(|(owner, _)| self.leases.remove(&(owner, key)));
+        }
     }
 
     /// Puts the row and keeps the two indexes up.
     fn put_step(&mut self, step: &StepPut) {
         let key = step.key;
-        if let Some(old) = self.steps.insert(key, step.clone()) {
-            old.queue.map(|(queue, due_ms)| self.queues.remove(&(queue, due_ms, key)));
-            old.lease.map(|(owner, _)| self.leases.remove(&(owner, key)));
-        }
+        self.remove_step(key);
+        self.steps.insert(key, step.clone());
         self.queues.extend(step.queue.map(|(queue, due_ms)| (queue, due_ms, key)));
         self.leases.extend(step.lease.map(|(owner, _)| (owner, key)));
     }

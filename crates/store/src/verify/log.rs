@@ -7,7 +7,7 @@
 
 use super::Problem;
 use crate::{Head, Reader, StoredOp};
-use relaymesh_core::op::{Break, Chain, Op};
+use relaymesh_core::op::{Body, Break, Chain, ChainHead, Op};
 
 /// How many ops are read at a time.
 const PAGE: usize = 1_000;
@@ -32,41 +32,92 @@ pub fn chain<R: Reader>(reader: &mut R, from: Checked, progress: &mut dyn FnMut(
     walk.end(reader)
 }
 
+/// An op that was checked, or a stub, and where the chain stood there.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) stored: StoredOp,
+    pub(super) op: Option<Op>,
+    pub(super) chain: Chain,
+}
+
 /// A walk along the ops up to a head: pages until an empty one, then the end.
 #[derive(Debug)]
 pub(super) struct Walk {
     pub(super) head: Head,
+    /// Ops up to here may be gone.
+    pub(super) horizon: u64,
     pub(super) checked: Checked,
 }
 
 impl Walk {
     pub(super) fn new<R: Reader>(reader: &mut R, from: Checked) -> Result<Self, Problem> {
-        Ok(Self { head: reader.head()?, checked: from })
+        Ok(Self { head: reader.head()?, horizon: reader.life()?.horizon, checked: from })
     }
 
-    /// The next ops, each checked. Empty at the head.
-    pub(super) fn next_page<R: Reader>(&mut self, reader: &mut R) -> Result<Vec<(StoredOp, Op, Chain)>, Problem> {
+    /// The next ops, each checked. Empty at the head. A page ends at the horizon.
+    pub(super) fn next_page<R: Reader>(&mut self, reader: &mut R) -> Result<Vec<Link>, Problem> {
         let left = self.head.pos.saturating_sub(self.checked.pos);
         let limit = PAGE.min(usize::try_from(left).unwrap_or(PAGE));
         let mut page = Vec::with_capacity(limit);
         if limit == 0 {
             return Ok(page);
         }
+        let is_below = self.checked.pos < self.horizon;
         for stored in reader.ops(self.checked.pos, limit)? {
-            let expected = self.checked.pos + 1;
-            if stored.pos != expected {
-                return Err(Problem::Missing { pos: expected, found: stored.pos });
+            if is_below && stored.pos > self.horizon {
+                break;
             }
-            let (chain, op) = step(self.checked.chain.take(), &stored)?;
+            let (chain, op) = self.step_over(&stored)?;
             self.checked = Checked { pos: stored.pos, chain: Some(chain.clone()) };
-            page.push((stored, op, chain));
+            page.push(Link { stored, op, chain });
         }
         Ok(page)
     }
 
+    /// Checks one op, or a stub.
+    fn step_over(&mut self, stored: &StoredOp) -> Result<(Chain, Option<Op>), Problem> {
+        let (pos, before) = (stored.pos, self.checked.pos);
+        if let Some(chain) = stored.stub() {
+            let ops = pos.saturating_sub(before);
+            let known = self.checked.chain.clone();
+            let start = || Chain::new(chain.origin, chain.origin_epoch.min(1));
+            let fits = pos > before && pos <= self.horizon && chain.follows(&known.unwrap_or_else(start), ops);
+            return if fits { Ok((chain, None)) } else { Err(Problem::Stub { pos, horizon: self.horizon }) };
+        }
+        if pos != before + 1 {
+            return Err(Problem::Missing { pos: before + 1, found: pos });
+        }
+        let known = self.checked.chain.take();
+        let (chain, op) = step(known.clone(), stored)?;
+        if self.horizon > 0 && pos == self.horizon + 1 {
+            self.check_checkpoint(&op, known.as_ref())?;
+        }
+        Ok((chain, Some(op)))
+    }
+
+    /// The op after the horizon must say where the log stood there.
+    fn check_checkpoint(&self, op: &Op, before: Option<&Chain>) -> Result<(), Problem> {
+        let horizon = self.horizon;
+        let wrong = |detail: String| Err(Problem::Checkpoint { pos: op.pos, horizon, detail });
+        let Body::Checkpoint { pos, heads, .. } = &op.body else {
+            return wrong(format!("it is a {:?}", op.body.kind()));
+        };
+        if *pos != horizon {
+            return wrong(format!("it is one of {pos} ops"));
+        }
+        let named = |chain: &Chain| {
+            let is_it = |head: &&ChainHead| (head.origin, head.origin_epoch) == (chain.origin, chain.origin_epoch);
+            heads.iter().find(is_it).is_some_and(|head| (head.seq, head.hash) == (chain.seq, chain.head))
+        };
+        match before {
+            Some(chain) if !named(chain) => wrong(format!("it names another head than {}", chain.head)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// What was checked, if it ends where the head says, and the log there.
     pub(super) fn end<R: Reader>(self, reader: &mut R) -> Result<Checked, Problem> {
-        let Self { head, checked } = self;
+        let Self { head, checked, .. } = self;
         let beyond = reader.ops(head.pos.max(checked.pos), 1)?.first().map(|op| op.pos);
         let now = reader.head()?;
         if now != head {

@@ -26,6 +26,26 @@ pub enum Problem {
         /// The number that is there instead.
         found: u64,
     },
+    /// A stub stands where none may stand, or says something that cannot be.
+    #[error(
+        "the stub at op {pos} does not fit: the horizon is {horizon}, or the chain cannot have stood there. Restore a backup"
+    )]
+    Stub {
+        /// Where it lies.
+        pos: u64,
+        /// Ops up to here may be gone.
+        horizon: u64,
+    },
+    /// The op after the horizon is not the checkpoint that says what had come before.
+    #[error("op {pos} is not the checkpoint of the {horizon} ops before it: {detail}. Restore a backup")]
+    Checkpoint {
+        /// Where it should lie.
+        pos: u64,
+        /// Ops up to here may be gone.
+        horizon: u64,
+        /// What is wrong.
+        detail: String,
+    },
     /// The log does not end where the head says. Fewer ops than the head knows is lost memory; restore a backup.
     #[error("the head is at op {expected}, but the log ends at op {found}. Restore a backup")]
     HeadPosition {
@@ -92,18 +112,18 @@ pub enum Problem {
         found: u64,
     },
     /// Content that a row names is not there.
-    #[error("{task} names content at op {} place {}, and there is none. Restore a backup", key.pos(), key.place())]
+    #[error("{scope} names content at op {} place {}, and there is none. Restore a backup", key.pos(), key.place())]
     NoContent {
-        /// The task.
-        task: TaskId,
+        /// Whose.
+        scope: Scope,
         /// Where it should lie.
         key: ContentKey,
     },
     /// Content is not what a row says of it.
-    #[error("{task}, at op {} place {}: {damage}. Restore a backup", key.pos(), key.place())]
+    #[error("{scope}, at op {} place {}: {damage}. Restore a backup", key.pos(), key.place())]
     Content {
-        /// The task.
-        task: TaskId,
+        /// Whose.
+        scope: Scope,
         /// Where it lies.
         key: ContentKey,
         /// What is wrong.

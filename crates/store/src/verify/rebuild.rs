@@ -4,27 +4,24 @@
 //! live work, and the two stores are compared row for row. Ops are copied byte for byte and content with them, so the
 //! rebuilt store can take the place of the other. Journals are of one node's life and are not copied.
 //!
+//! Of a log that was compacted, what is left is folded: the snapshot of the repositories, and the ops of all scopes that
+//! were not purged. At the horizon that must give the rows whose hash the checkpoint has.
+//!
 //! Memory stays bounded: at most [`CACHE_MAX`] tasks are held, and a task that is not held is loaded again from the
 //! store that is being built.
 
 use super::{
     Problem,
     difference::{Difference, compare},
-    log::{Checked, Walk},
+    folder::Folder,
+    log::{Checked, Link, Walk},
 };
-use crate::{Batch, ContentKey, ContentPut, Error, Head, Reader, Saved, SavedScope, Store, StoredOp, TaskFilter};
-use relaymesh_core::{
-    id::TaskId,
-    kernel::{self, Rows},
-    op::{Body, Chain, Op, Scope},
-    row::StateHash,
-    task::{TaskRows, apply},
-};
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use crate::{Batch, Error, Head, KeyPut, Reader, Store, TaskFilter};
+use relaymesh_core::{id::TaskId, op::Scope};
+use std::collections::BTreeSet;
 
 /// The most differences that are listed; a store that differs in more differs in all.
 pub const DIFFERENCES_MAX: usize = 100;
-const CACHE_MAX: usize = 10_000;
 const PAGE: usize = 1_000;
 
 /// What a rebuild made and found.
@@ -53,144 +50,43 @@ pub fn rebuild<R: Reader, S: Store>(
         return Err(Problem::NotEmpty { pos });
     }
     let mut walk = Walk::new(source, Checked::default())?;
-    let mut folder = Folder { state: StateHash::default(), cache: BTreeMap::new(), scopes: BTreeMap::new() };
+    let swept_ms = Some(source.life()?.swept_ms).filter(|swept_ms| *swept_ms > 0);
+    let mut folder = Folder::new(walk.horizon);
+    let mut ops = 0;
     loop {
         let page = walk.next_page(source)?;
-        let Some((last, _, chain)) = page.last() else { break };
-        let mut batch = Batch::new(Head { pos: last.pos, chain: chain.clone(), state: folder.state });
+        let Some(Link { stored, chain, .. }) = page.last() else { break };
+        let mut batch = Batch::new(Head { pos: stored.pos, chain: chain.clone(), state: folder.state });
+        if walk.horizon > 0 && ops == 0 {
+            folder.begin_with_snapshot(source, &mut batch)?;
+        }
+        ops += page.iter().filter(|link| link.op.is_some()).count() as u64;
         folder.fold(page, source, &mut reader, &mut batch)?;
+        order_keys(&mut batch.keys, swept_ms.is_some());
+        batch.swept_ms = swept_ms;
         target.commit(&batch)?;
         progress(walk.checked.pos);
     }
     let head = walk.head.clone();
-    let checked = walk.end(source)?;
+    walk.end(source)?;
     let differences = differences(source, &mut reader, &head)?;
-    Ok(Rebuilt { ops: checked.pos, tasks: reader.counts()?.0, differences })
+    Ok(Rebuilt { ops, tasks: reader.counts()?.0, differences })
 }
 
-/// The rows that are held, and the hash of all that were folded.
-struct Folder {
-    state: StateHash,
-    cache: BTreeMap<TaskId, (Option<TaskRows>, Saved)>,
-    scopes: BTreeMap<Scope, (Option<Rows>, SavedScope)>,
-}
-
-impl Folder {
-    /// Folds a page of ops into a batch.
-    fn fold<R: Reader, T: Reader>(
-        &mut self,
-        page: Vec<(StoredOp, Op, Chain)>,
-        source: &mut R,
-        target: &mut T,
-        batch: &mut Batch,
-    ) -> Result<(), Problem> {
-        self.make_room(page.len());
-        let (mut touched, mut scopes) = (BTreeSet::new(), BTreeSet::new());
-        for (stored, op, _) in page {
-            let scope = op.header.scope;
-            let refused = |refusal| Problem::Refused { pos: op.pos, scope, refusal: Box::new(refusal) };
-            if let Some(task) = op.task() {
-                let (rows, _) = self.load(task, target)?;
-                apply(rows, &op, &mut Vec::new()).map_err(|refusal| refused(refusal.into()))?;
-                touched.insert(task);
-            } else {
-                let (rows, _) = self.load_scope(scope, target)?;
-                kernel::apply(rows, &op, &mut Vec::new()).map_err(refused)?;
-                scopes.insert(scope);
-            }
-            copy_content(&op, source, batch)?;
-            batch.ops.push(stored);
-        }
-        for scope in scopes {
-            let (rows, saved) = self.load_scope(scope, target)?;
-            saved.put(scope, rows.as_ref(), batch);
-        }
-        for task in touched {
-            if let (Some(rows), saved) = self.load(task, target)? {
-                saved.put(rows, batch);
-            }
-        }
-        self.state = batch.head.state;
-        Ok(())
+/// A page has the keys in the order of its tasks. Where a key was used again, the later task has it.
+fn order_keys(keys: &mut [KeyPut], swept: bool) {
+    if !swept && !keys.iter().any(|put| matches!(put, KeyPut::Removed(_))) {
+        return;
     }
-
-    fn load<T: Reader>(&mut self, task: TaskId, target: &mut T) -> Result<&mut (Option<TaskRows>, Saved), Problem> {
-        match self.cache.entry(task) {
-            Entry::Occupied(held) => Ok(held.into_mut()),
-            Entry::Vacant(vacant) => {
-                let rows = target.task(task)?;
-                let saved = rows.as_ref().map(Saved::of).unwrap_or_default();
-                Ok(vacant.insert((rows, saved)))
-            }
+    for put in &mut *keys {
+        if let KeyPut::Added(row) = put {
+            *put = KeyPut::Moved(row.clone());
         }
     }
-
-    fn load_scope<T: Reader>(
-        &mut self,
-        scope: Scope,
-        target: &mut T,
-    ) -> Result<&mut (Option<Rows>, SavedScope), Problem> {
-        match self.scopes.entry(scope) {
-            Entry::Occupied(held) => Ok(held.into_mut()),
-            Entry::Vacant(vacant) => {
-                let rows = target.scope(scope)?;
-                let saved = rows.as_ref().map(SavedScope::of).unwrap_or_default();
-                Ok(vacant.insert((rows, saved)))
-            }
-        }
-    }
-
-    /// Between batches everything that is held is also stored. What has ended is the least likely to be needed again.
-    fn make_room(&mut self, more: usize) {
-        if self.cache.len() + more > CACHE_MAX {
-            self.cache.retain(|_, (rows, _)| rows.as_ref().is_some_and(|rows| !rows.task.status.is_terminal()));
-        }
-        if self.cache.len() + more > CACHE_MAX {
-            self.cache.clear();
-        }
-        if self.scopes.len() + more > CACHE_MAX {
-            self.scopes.clear();
-        }
-    }
-}
-
-/// Copies what the op names, if it is there; whether it must be is the question of `rows`.
-fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result<(), Problem> {
-    let places: Vec<u16> = match &op.body {
-        Body::ScheduleJob { schedule } => {
-            (0u16..).zip(&schedule.steps).filter(|(_, step)| step.input.is_some()).map(|(place, _)| place).collect()
-        }
-        Body::CompleteJob { .. }
-        | Body::RecordArtifact { .. }
-        | Body::SendMessage { .. }
-        | Body::ReplyMessage { .. } => vec![0],
-        Body::ClaimWork { .. }
-        | Body::FailJob { .. }
-        | Body::YieldWork { .. }
-        | Body::ExpireWork { .. }
-        | Body::TimeoutWork { .. }
-        | Body::CancelTask { .. }
-        | Body::RedriveTask { .. }
-        | Body::ApproveStep { .. }
-        | Body::DenyStep { .. }
-        | Body::AcquireLock { .. }
-        | Body::RenewLock { .. }
-        | Body::ReleaseLock { .. }
-        | Body::ExpireLock { .. }
-        | Body::DeliverMessage { .. }
-        | Body::AcknowledgeMessage { .. }
-        | Body::FailMessage { .. }
-        | Body::ReturnMessage { .. }
-        | Body::ExpireDelivery { .. }
-        | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. }
-        | Body::PurgeScope {}
-        | Body::Checkpoint { .. } => Vec::new(),
-    };
-    for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
-        batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));
-    }
-    Ok(())
+    keys.sort_by_key(|put| match put {
+        KeyPut::Added(row) | KeyPut::Moved(row) => (row.task_key, false),
+        KeyPut::Removed(row) => (row.task_key, true),
+    });
 }
 
 /// Every difference between the rows of the two stores, in both directions.

@@ -1,5 +1,6 @@
 //! `relaymesh log`
 
+mod compact;
 mod progress;
 mod rebuild;
 mod recover;
@@ -28,6 +29,7 @@ pub(crate) struct Args {
 enum Command {
     Show(show::Args),
     Stats(stats::Args),
+    Compact(compact::Args),
     Verify(verify::Args),
     Scrub(scrub::Args),
     Rebuild(rebuild::Args),
@@ -38,6 +40,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
     match args.command {
         Command::Show(args) => show::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
+        Command::Compact(args) => compact::run(&args, context),
         Command::Verify(args) => verify::run(&args, context),
         Command::Scrub(args) => scrub::run(&args, context),
         Command::Rebuild(args) => rebuild::run(&args, context),
@@ -58,6 +61,8 @@ fn found(problem: Problem) -> Error {
         }
         Problem::Break(_)
         | Problem::Missing { .. }
+        | Problem::Stub { .. }
+        | Problem::Checkpoint { .. }
         | Problem::HeadPosition { .. }
         | Problem::HeadChain { .. }
         | Problem::NoContent { .. }

@@ -71,6 +71,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Error> {
     let unreadable =
         |error: relaymesh_core::op::DecodeError| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
+    if let Some(chain) = stored.stub() {
+        if task.is_none() {
+            say_gone(stored, chain.seq, json);
+        }
+        return Ok(task.is_none());
+    }
     let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
     if task.is_some() && task != op.task() {
         return Ok(false);
@@ -83,6 +89,15 @@ fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Err
         output::line(&line(&op));
     }
     Ok(true)
+}
+
+/// Ops that a compaction let go of.
+fn say_gone(stored: &StoredOp, seq: u64, json: bool) {
+    if json {
+        output::line(&json!({ "pos": stored.pos, "seq": seq, "gone": true, "hash": stored.hash }).to_string());
+    } else {
+        output::line(&format!("{:>8}  and those before it: gone, about what was purged", stored.pos));
+    }
 }
 
 fn line(op: &Op) -> String {

@@ -23,7 +23,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     if context.json {
         let counted = |(count, bytes): (u64, u64)| json!({ "count": count, "bytes": bytes });
         output::value(&json!({
-            "newest_pos": newest, "ops": counted(stats.ops), "tasks": stats.tasks, "steps": stats.steps,
+            "newest_pos": newest, "horizon": stats.horizon, "ops": counted(stats.ops), "tasks": stats.tasks, "steps": stats.steps,
             "keys": stats.keys, "content": counted(stats.content), "blobs": counted(stats.blobs),
             "database_bytes": stats.database_bytes, "free_bytes": stats.free_bytes, "wal_bytes": stats.wal_bytes,
         }));

@@ -2,6 +2,7 @@
 
 mod disk;
 mod leases;
+mod life;
 mod locks;
 mod messages;
 mod properties;

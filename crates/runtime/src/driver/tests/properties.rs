@@ -2,11 +2,11 @@
 //! acknowledged is lost, and everything comes to an end.
 
 use super::{Answered, Rig, done, failed};
-use crate::driver::{Answer, Command, Config, Error, Until};
+use crate::driver::{Answer, Command, Config, Error, LifeCommand, Until};
 use proptest::prelude::*;
 use relaymesh_core::{
     id::{StepId, TaskId},
-    op::CancelMode,
+    op::{CancelMode, Scope},
     task::Status,
 };
 use relaymesh_store::{Error as StoreError, Reader as _, TaskFilter, memory::MemoryStore, verify};
@@ -22,6 +22,11 @@ enum Move {
     Finish(bool),
     StaleFinish(usize),
     Pass(u16),
+    Purge(usize),
+    Sweep(u16),
+    SweepKeys(u16),
+    Checkpoint,
+    Compact,
     Commit,
     Settle,
     Full,
@@ -37,6 +42,11 @@ fn moves() -> impl Strategy<Value = Move> {
         5 => any::<bool>().prop_map(Move::Finish),
         1 => any::<usize>().prop_map(Move::StaleFinish),
         2 => (0u16..4_000).prop_map(Move::Pass),
+        1 => any::<usize>().prop_map(Move::Purge),
+        1 => (0u16..4_000).prop_map(Move::Sweep),
+        1 => (0u16..4_000).prop_map(Move::SweepKeys),
+        1 => Just(Move::Checkpoint),
+        2 => Just(Move::Compact),
         3 => Just(Move::Commit),
         2 => Just(Move::Settle),
         1 => Just(Move::Full),
@@ -65,6 +75,8 @@ struct Client {
     acknowledged: Vec<TaskId>,
     holds: Vec<crate::world::Hold>,
     epochs: BTreeMap<StepId, u32>,
+    /// Whether something may have been purged.
+    forgot: bool,
 }
 
 impl Client {
@@ -112,6 +124,21 @@ impl Client {
                 self.rig().engine.handle_finished(crate::world::Finished { hold, outcome: done("stale") });
             }
             Move::Pass(ms) => self.rig().pass(ms.into()),
+            Move::Purge(n) => {
+                if let Some(task) = self.task(n) {
+                    self.forget(LifeCommand::Purge { scope: Scope::Task(task) });
+                }
+            }
+            Move::Sweep(ms) => {
+                let until_ms = self.rig().levers.lock().unwrap().wall_ms - u64::from(ms);
+                self.forget(LifeCommand::Sweep { until_ms });
+            }
+            Move::SweepKeys(ms) => {
+                let until_ms = self.rig().levers.lock().unwrap().wall_ms - u64::from(ms);
+                self.forget(LifeCommand::SweepKeys { until_ms });
+            }
+            Move::Checkpoint => drop(self.rig().send(Command::Life(LifeCommand::Checkpoint))),
+            Move::Compact => drop(self.rig().send(Command::Life(LifeCommand::Compact))),
             Move::Commit => drop(self.rig().commit_one()),
             Move::Settle => self.rig().settle(),
             Move::Full => {
@@ -121,6 +148,11 @@ impl Client {
             Move::Repeat(_) | Move::StaleFinish(_) => {}
         }
         self.observe();
+    }
+
+    fn forget(&mut self, command: LifeCommand) {
+        self.forgot = true;
+        self.rig().send(Command::Life(command));
     }
 
     /// Takes in answers, and checks what must hold at every moment.
@@ -134,7 +166,10 @@ impl Client {
         }
         let mut reader = self.rig.as_ref().expect("a rig").disk.reader();
         for task in &self.acknowledged {
-            let rows = reader.task(*task).unwrap().expect("DURABLE: what was acknowledged is there");
+            let Some(rows) = reader.task(*task).unwrap() else {
+                assert!(self.forgot, "DURABLE: what was acknowledged is there");
+                continue;
+            };
             relaymesh_core::task::validate(&rows).unwrap();
             for (index, step) in rows.indexed() {
                 let epoch = self.epochs.entry(StepId { task: *task, index }).or_default();
@@ -175,6 +210,7 @@ proptest! {
         let config = Config { queue_capacity: window, slots, batch_ops_max: 16, ..Config::default() };
         let mut client = Client {
             rig: Some(Rig::with(config)), sent: Vec::new(), acknowledged: Vec::new(), holds: Vec::new(), epochs: BTreeMap::new(),
+            forgot: false,
         };
         for step in steps {
             client.play(step);
@@ -182,6 +218,7 @@ proptest! {
         client.heal();
         let mut reader = client.rig().disk.reader();
         prop_assert!(reader.tasks(&TaskFilter::default(), None, 1_000).unwrap().iter().all(|t| t.status != Status::Running));
+        verify::chain(&mut reader, verify::Checked::default(), &mut |_| {}).unwrap();
         verify::rows(&mut reader, &mut |_| {}).unwrap();
         let mut scratch = MemoryStore::new(reader.head().unwrap().chain.origin);
         let rebuilt = verify::rebuild(&mut reader, &mut scratch, &mut |_| {}).unwrap();

@@ -1,0 +1,218 @@
+//! What is over is let go of, a little at a time (D33).
+//!
+//! Purging removes rows, and is an op. Compacting removes ops, and follows a checkpoint: an op may go if its scope was
+//! purged *before* the checkpoint, so that what is left still folds to the rows whose hash the checkpoint has. What was
+//! purged since is remembered here; after a restart nobody remembers it, so compacting begins with a new checkpoint.
+//!
+//! Whoever wants the whole of it asks again and again ([`crate::upkeep`]); live work goes on in between, in the same
+//! batches.
+
+use super::{
+    command::{Answer, Caller, Error, LifeCommand},
+    engine::Engine,
+};
+use crate::world::World;
+use relaymesh_core::{
+    id::TaskId,
+    kernel::{self, Rows},
+    name::Name,
+    op::{Body, ChainHead, Scope},
+    task::{Refusal, spec::IdempotencyKey},
+};
+use relaymesh_store::{Head, IdempotencyRow, KeyPut, Reader, life::droppable};
+use std::collections::BTreeSet;
+
+/// Tasks, threads or keys in one go.
+const SWEEP_MAX: usize = 128;
+/// Ops that are looked at in one go.
+const COMPACT_MAX: usize = 512;
+
+const NOTHING_TO_DROP: Answer = Answer::Compacted { ops: 0, pos: 0, horizon: 0 };
+
+/// What may be dropped.
+pub(super) struct Compaction {
+    /// Nothing above this.
+    horizon: u64,
+    /// Ops up to here were looked at. From the first on and in order: the op that purges a scope goes after all others
+    /// about it.
+    pos: u64,
+    /// Nothing about these: they were purged after the checkpoint.
+    purged: BTreeSet<Scope>,
+}
+
+impl<R: Reader, W: World> Engine<R, W> {
+    /// Decides one command about what is over.
+    pub(super) fn life(&mut self, caller: &Caller, command: LifeCommand) -> Result<Answer, Error> {
+        match command {
+            LifeCommand::Purge { scope } => {
+                self.purge(scope, caller)?;
+                Ok(Answer::Swept { count: 1, more: false })
+            }
+            LifeCommand::Sweep { until_ms } => self.sweep(until_ms, caller),
+            LifeCommand::SweepKeys { until_ms } => self.sweep_keys(until_ms),
+            LifeCommand::Compact => self.compact(),
+            // Answered once it is the last op of a batch, see `write_checkpoint`.
+            LifeCommand::Checkpoint => Ok(NOTHING_TO_DROP),
+        }
+    }
+
+    fn purge(&mut self, scope: Scope, caller: &Caller) -> Result<(), Error> {
+        match scope {
+            Scope::Task(task) => self.purge_task(task, caller)?,
+            Scope::Thread(_) => {
+                let namespace = self.thread(scope)?.map(|rows| rows.thread.namespace.clone());
+                let namespace = namespace.ok_or(Error::Message(relaymesh_core::message::Refusal::NoThread))?;
+                self.write_about(scope, namespace, caller, Body::PurgeScope {})?;
+            }
+            Scope::Repository(_) | Scope::Log => return Err(Error::NotPurged(scope)),
+        }
+        if let Some(compaction) = &mut self.compaction {
+            compaction.purged.insert(scope);
+        }
+        Ok(())
+    }
+
+    fn purge_task(&mut self, task: TaskId, caller: &Caller) -> Result<(), Error> {
+        let row = self.key_of(task)?;
+        let has_key = self.has_key(&row)?;
+        self.write(task, caller, Body::PurgeScope {})?;
+        if has_key {
+            self.note_key(row.namespace.clone(), row.key.clone(), None);
+        }
+        if let Some(entry) = self.cache.get_mut(task) {
+            entry.purged = Some(row);
+        }
+        Ok(())
+    }
+
+    /// Tasks and threads that were over at `until_ms`.
+    fn sweep(&mut self, until_ms: u64, caller: &Caller) -> Result<Answer, Error> {
+        let tasks = self.reader.ended(until_ms, None, SWEEP_MAX).map_err(Error::Store)?;
+        let threads = self.reader.rested(until_ms, SWEEP_MAX).map_err(Error::Store)?;
+        let is_full = tasks.len() == SWEEP_MAX || threads.len() == SWEEP_MAX;
+        let mut scopes = Vec::new();
+        for (_, key) in tasks {
+            let task = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)?;
+            scopes.extend(task.map(Scope::Task));
+        }
+        scopes.extend(threads.into_iter().map(|(_, thread)| Scope::Thread(thread)));
+        let mut count = 0;
+        for scope in scopes {
+            match self.purge(scope, caller) {
+                Ok(()) => count += 1,
+                Err(error @ (Error::Store(_) | Error::Indeterminate(_))) => return Err(error),
+                Err(_) => {} // purged or taken up again in a batch that no reader sees yet
+            }
+        }
+        Ok(Answer::Swept { count, more: is_full && count > 0 })
+    }
+
+    /// Keys of tasks that ended up to `until_ms`.
+    fn sweep_keys(&mut self, until_ms: u64) -> Result<Answer, Error> {
+        let swept_ms = self.reader.life().map_err(Error::Store)?.swept_ms;
+        let mut last = (swept_ms, u64::MAX);
+        let (mut looked, mut count) = (0, 0);
+        let up_to_ms = 'all: loop {
+            let page = self.reader.ended(until_ms, Some(last), SWEEP_MAX).map_err(Error::Store)?;
+            if page.is_empty() {
+                break until_ms;
+            }
+            for (ended_ms, key) in page {
+                // All that ended in the same millisecond go together: the next time begins after it.
+                if looked >= SWEEP_MAX && ended_ms > last.0 {
+                    break 'all last.0;
+                }
+                (last, looked) = ((ended_ms, key), looked + 1);
+                let Some(task) = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)? else { continue };
+                let Ok(row) = self.key_of(task) else { continue };
+                if self.is_over(task) && self.has_key(&row)? {
+                    self.note_key(row.namespace.clone(), row.key.clone(), None);
+                    self.open.batch.keys.push(KeyPut::Removed(row));
+                    count += 1;
+                }
+            }
+        };
+        if looked > 0 && up_to_ms > swept_ms {
+            self.open.batch.swept_ms = self.open.batch.swept_ms.max(Some(up_to_ms));
+        }
+        Ok(Answer::Swept { count, more: up_to_ms < until_ms })
+    }
+
+    /// A task that is taken up again has its key again, unless another task has it by now.
+    pub(super) fn reclaim_key(&mut self, task: TaskId) -> Result<(), Error> {
+        let row = self.key_of(task)?;
+        if self.known(&row.namespace, &row.key)?.is_none() {
+            self.note_key(row.namespace.clone(), row.key.clone(), Some(task));
+            self.open.batch.keys.push(KeyPut::Added(row));
+        }
+        Ok(())
+    }
+
+    /// What became of a key, until a reader can see it.
+    pub(super) fn note_key(&mut self, namespace: Name, key: IdempotencyKey, task: Option<TaskId>) {
+        self.open.after.keys.push((namespace.clone(), key.clone()));
+        self.keys.insert((namespace, key), (self.batches + 1, task));
+    }
+
+    /// The key that a task was submitted with.
+    fn key_of(&mut self, task: TaskId) -> Result<IdempotencyRow, Error> {
+        let entry = self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
+        let rows = entry.and_then(|entry| entry.rows.as_ref()).ok_or(Refusal::NoTask)?;
+        Ok(IdempotencyRow::of(&rows.task))
+    }
+
+    /// Whether the key is still that task's.
+    fn has_key(&mut self, row: &IdempotencyRow) -> Result<bool, Error> {
+        Ok(self.known(&row.namespace, &row.key)?.is_some_and(|(task, _)| task == row.task))
+    }
+
+    fn is_over(&self, task: TaskId) -> bool {
+        let rows = self.cache.get(task).and_then(|entry| entry.rows.as_ref());
+        rows.is_some_and(|rows| rows.task.status.is_terminal())
+    }
+
+    /// Makes the checkpoint that somebody waits for, as the last op of the batch: what it says is what the rows are then.
+    pub(super) fn write_checkpoint(&mut self) {
+        let Some((caller, _)) = self.checkpoints.first() else { return };
+        let caller = caller.clone();
+        let answer = self.checkpoint(&caller);
+        for (_, reply) in std::mem::take(&mut self.checkpoints) {
+            self.open.after.replies.push((reply, answer.clone()));
+        }
+    }
+
+    fn checkpoint(&mut self, caller: &Caller) -> Result<Answer, Error> {
+        self.put_rows();
+        let Head { pos, chain, state } = self.open.batch.head.clone();
+        if chain.seq == 0 {
+            return Ok(NOTHING_TO_DROP);
+        }
+        let (origin, origin_epoch) = (chain.origin, chain.origin_epoch);
+        let heads = vec![ChainHead { origin, origin_epoch, seq: chain.seq, hash: chain.head }];
+        let namespace = self.itself.author.clone();
+        let op = self.stamp(Scope::Log, namespace, caller, Body::Checkpoint { pos, heads, state })?;
+        kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
+        self.append(&op);
+        self.open.batch.horizon = Some(pos);
+        self.compaction = Some(Compaction { horizon: pos, pos: 0, purged: BTreeSet::new() });
+        Ok(Answer::Compacted { ops: 0, pos: 0, horizon: pos })
+    }
+
+    /// Looks at some ops and lets go of those that may go.
+    fn compact(&mut self) -> Result<Answer, Error> {
+        let Some(Compaction { horizon, pos, purged }) = &mut self.compaction else { return Ok(NOTHING_TO_DROP) };
+        let horizon = *horizon;
+        let mut page = self.reader.ops(*pos, COMPACT_MAX).map_err(Error::Store)?;
+        page.retain(|op| op.pos <= horizon);
+        let reader = &mut self.reader;
+        let is_over = &mut |scope| Ok(!purged.contains(&scope) && !reader.is_live(scope)?);
+        let dropped = droppable(&page, is_over).map_err(Error::Store)?;
+        *pos = page.last().map_or(horizon, |op| op.pos);
+        let answer = Answer::Compacted { ops: dropped.ops, pos: *pos, horizon };
+        if *pos == horizon {
+            self.compaction = None;
+        }
+        self.open.batch.runs.extend(dropped.runs);
+        Ok(answer)
+    }
+}
