@@ -22,14 +22,8 @@
 mod harness;
 
 use harness::{
-    case::Case,
-    check::{self, Depth},
-    failpoints,
-    flow::Flow,
-    point::Point,
-    strace,
-    striker::Striker,
-    trial,
+    case::Case, check::Depth, failpoints, flow::Flow, point::Point, story::Story, strace, striker::Striker,
+    struck::Struck, trial,
 };
 use std::{collections::BTreeMap, time::Instant};
 
@@ -51,6 +45,26 @@ fn a_kill_at_any_write_of_a_claim_and_its_completion_loses_nothing() {
 #[test]
 fn a_kill_at_any_write_of_a_retry_to_the_dead_letter_loses_nothing() {
     kill_everywhere(Striker::chosen("the kill test"), Flow::DeadLetter, 60);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_message_loses_nothing() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Letter, 100);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_lock_loses_nothing() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Lock, 30);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_purge_loses_nothing() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Purge, 30);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_compaction_loses_nothing() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Compact, 40);
 }
 
 /// The same as the first, whatever else is installed: nobody else would try the fail points before they are needed.
@@ -101,7 +115,7 @@ fn d1_every_commit_is_synced_before_it_is_acknowledged() {
 
 /// Nothing where there is no striker, and that was said. `points_min` guards against a trial that recorded next to
 /// nothing: then the test would pass without testing.
-fn kill_everywhere(striker: Option<Striker>, flow: Flow, points_min: usize) {
+fn kill_everywhere(striker: Option<Striker>, flow: impl Struck, points_min: usize) {
     let Some(striker) = striker else { return };
     let begun = Instant::now();
     let start = flow.start(striker);
@@ -132,23 +146,23 @@ fn kill_everywhere(striker: Option<Striker>, flow: Flow, points_min: usize) {
 }
 
 /// The points of a run that nobody disturbs. That run, too, must pass.
-fn recorded(striker: Striker, start: &Case, flow: Flow) -> (Vec<Point>, usize) {
+fn recorded(striker: Striker, start: &Case, flow: impl Struck) -> (Vec<Point>, usize) {
     let case = start.copy();
     let record = start.path().join("record");
     let ran = striker.trial(&case, &flow.command(&case), &record);
     ran.expect(flow.exit()).unwrap_or_else(|why| panic!("{why}"));
     let found = trial::points(&case, &record, striker);
-    check::restart(&case, flow, Depth::Rebuild).unwrap_or_else(|why| panic!("without a kill: {why}"));
+    flow.restart(&case, Depth::Rebuild).unwrap_or_else(|why| panic!("without a kill: {why}"));
     found
 }
 
 /// Kills a run at the point, and checks what it left. Says whether it was killed.
-fn kill_at(striker: Striker, start: &Case, flow: Flow, point: &Point, depth: Depth) -> Result<bool, String> {
+fn kill_at(striker: Striker, start: &Case, flow: impl Struck, point: &Point, depth: Depth) -> Result<bool, String> {
     let case = start.copy();
     let ran = striker.kill(&case, &flow.command(&case), point);
     let was_killed = ran.is_killed();
     let ended_well = if was_killed { Ok(()) } else { ran.expect(flow.exit()).map(drop) };
-    match ended_well.and_then(|()| check::restart(&case, flow, depth)) {
+    match ended_well.and_then(|()| flow.restart(&case, depth)) {
         Ok(()) => Ok(was_killed),
         Err(why) => Err(format!(
             "{flow:?} killed at {point}: {why}\n  evidence: {}\n  run: {}",
