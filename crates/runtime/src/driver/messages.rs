@@ -63,14 +63,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         let now_ms = self.world.now().wall_ms;
         let thread = thread.unwrap_or_else(|| ThreadId::new(now_ms, self.world.random()));
         let id = message.unwrap_or_else(|| MessageId::new(now_ms, self.world.random()));
-        let asks = asks.map(|hold| self.asking(hold)).transpose()?;
         let draft = Draft {
             id,
             from,
             to,
             priority,
             reply_to,
-            asks,
+            asks: asks.map(asking),
             content: content.named(media),
             trace_id: letter.trace_id,
             ttl_ms: letter.ttl_ms,
@@ -81,13 +80,16 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(there) = there.filter(|there| there.draft == draft) {
             return Ok(Answer::Message { thread, message: id, state: there.state });
         }
+        if let Some(hold) = asks {
+            self.check_asking(hold)?;
+        }
         self.write_about(Scope::Thread(thread), namespace, caller, Body::SendMessage { draft })?;
         self.put_last(content);
         Ok(Answer::Message { thread, message: id, state: State::Queued })
     }
 
     /// Only whoever holds the step may have its answer complete it.
-    fn asking(&mut self, hold: Hold) -> Result<Asks, Error> {
+    fn check_asking(&mut self, hold: Hold) -> Result<(), Error> {
         let Hold { step: StepId { task, index }, epoch, token } = hold;
         self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
         let (step, _) = self.step(task, index).ok_or(relaymesh_core::task::Refusal::NoTask)?;
@@ -96,7 +98,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let (name, found) = (step.spec.name.clone(), step.status);
             return Err(relaymesh_core::task::Refusal::Fenced { name, found, epoch: step.epoch, given: epoch }.into());
         }
-        Ok(Asks { task, step: index, epoch, token })
+        Ok(())
     }
 
     /// The first message of the highest lane that has one.
@@ -230,4 +232,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         let key = ContentKey::new(self.open.batch.head.pos, 0);
         self.put_content(ContentPut { key, content });
     }
+}
+
+fn asking(hold: Hold) -> Asks {
+    Asks { task: hold.step.task, step: hold.step.index, epoch: hold.epoch, token: hold.token }
 }

@@ -215,3 +215,23 @@ fn d6_a_delivery_gets_one_fresh_term_after_a_restart() {
     let done = say(&mut rig, MessageCommand::Acknowledge { thread, held });
     assert_eq!(done, Ok(Answer::Message { thread, message, state: State::Done }));
 }
+
+/// Whoever did not hear the answer asks again, perhaps after the answer has completed the step.
+#[test]
+fn a_question_that_is_repeated_is_the_same_message_also_when_the_step_is_done() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let claim = Command::Claim { step: StepId { task, index: 0 }, worker: worker(1), lease_ms: 60_000 };
+    let Ok(Answer::Claimed(hold)) = rig.call(claim) else { panic!("not claimed") };
+    let (thread, message) = (Some(ThreadId::new(1, 1)), Some(MessageId::new(1, 2)));
+    let question = Letter { thread, message, asks: Some(hold), ..letter("reviewer", "1") };
+    let (thread, message) = send(&mut rig, question.clone());
+    let held = take(&mut rig, "reviewer").unwrap().held;
+    say(&mut rig, MessageCommand::Reply { thread, held, media: Media::Json, content: json("42") }).unwrap();
+    assert_eq!(rig.status(task), Status::Success);
+    let again = say(&mut rig, MessageCommand::Send(Box::new(question.clone())));
+    assert_eq!(again, Ok(Answer::Message { thread, message, state: State::Done }));
+    let other = Letter { message: None, ..question };
+    let refused = say(&mut rig, MessageCommand::Send(Box::new(other)));
+    assert!(matches!(refused, Err(Error::Refused(_))), "a new one must show a step that is held: {refused:?}");
+}
