@@ -111,18 +111,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         lease_ms: u64,
     ) -> Result<Answer, Error> {
         let now_ms = self.world.now().wall_ms;
-        // Whatever is not visible yet is in one of two batches, so among so many one is free if any is.
+        // Whatever is not visible yet is in one of two batches, so among so many one is free, if none is too old.
         let on_their_way = self.in_flight.as_ref().map_or(0, |in_flight| in_flight.batch.ops.len());
         let limit = 1 + on_their_way + self.open.batch.ops.len();
         for priority in Priority::ALL {
-            let page = self.reader.inbox(namespace, agent, priority, now_ms, limit).map_err(Error::Store)?;
-            for (thread, message) in page {
+            if let Some((thread, message)) = self.next_in(namespace, agent, priority, now_ms, limit)? {
                 let scope = Scope::Thread(thread);
-                // The store may be behind: somebody may have taken it in a batch that is on its way.
-                let live = self.thread(scope)?.and_then(|rows| rows.messages.get(&message));
-                if !live.is_some_and(|message| message.is_deliverable(now_ms)) {
-                    continue;
-                }
                 let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
                 let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
                 let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
@@ -131,6 +125,33 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         Ok(Answer::Taken(None))
+    }
+
+    /// The first message of a lane that can be delivered.
+    fn next_in(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        mut limit: usize,
+    ) -> Result<Option<(ThreadId, MessageId)>, Error> {
+        loop {
+            let page = self.reader.inbox(namespace, agent, priority, now_ms, limit).map_err(Error::Store)?;
+            let is_all = page.len() < limit;
+            for (thread, message) in page {
+                // The store may be behind: somebody may have taken it in a batch that is on its way.
+                let live = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&message));
+                if live.is_some_and(|message| message.is_deliverable(now_ms)) {
+                    return Ok(Some((thread, message)));
+                }
+            }
+            if is_all {
+                return Ok(None);
+            }
+            // What is too old stands there until it is swept: look behind it.
+            limit = limit.saturating_mul(4);
+        }
     }
 
     fn taken(&mut self, thread: ThreadId, message: MessageId, token: LeaseToken) -> Result<Answer, Error> {

@@ -2,6 +2,7 @@
 
 use super::{Rig, name, worker};
 use crate::{
+    clock::Jump,
     driver::{Answer, Command, Delivery, Error, Letter, MessageCommand},
     world::Hold,
 };
@@ -234,4 +235,17 @@ fn a_question_that_is_repeated_is_the_same_message_also_when_the_step_is_done() 
     let other = Letter { message: None, ..question };
     let refused = say(&mut rig, MessageCommand::Send(Box::new(other)));
     assert!(matches!(refused, Err(Error::Refused(_))), "a new one must show a step that is held: {refused:?}");
+}
+
+/// Messages that are too old stand in the inbox until they are swept, and after a jump of the clock that takes a while.
+#[test]
+fn what_is_too_old_hides_nothing_that_waits_behind_it() {
+    let mut rig = Rig::new();
+    for _ in 0..5 {
+        send(&mut rig, Letter { ttl_ms: Some(5_000), ..letter("reviewer", "1") });
+    }
+    let (_, message) = send(&mut rig, letter("reviewer", "2"));
+    rig.levers.lock().unwrap().jump = Some(Jump { by_ms: 3_600_000 });
+    rig.pass(5_000);
+    assert_eq!(take(&mut rig, "reviewer").map(|delivery| delivery.held.message), Some(message));
 }
