@@ -173,6 +173,11 @@ impl<R: Reader, W: World> Engine<R, W> {
         fits(&content)?;
         let now_ms = self.world.now().wall_ms;
         let answer = MessageId::new(now_ms, self.world.random());
+        // Read first: once the answer is written nothing may come between it and the step that it completes.
+        let asking = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&held.message)?.draft.asks);
+        if let Some(asks) = asking {
+            self.cache.load(asks.task, &mut self.reader).map_err(Error::Store)?;
+        }
         let body = Body::ReplyMessage { held, answer, content: content.named(media) };
         let effects = self.about_message(caller, thread, body)?;
         self.put_last(content.clone());
@@ -185,8 +190,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Some(asks) => {
                 let hold =
                     Hold { step: StepId { task: asks.task, index: asks.step }, epoch: asks.epoch, token: asks.token };
-                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more. A
-                // step that still runs is in memory, so no failing read can come between the two.
+                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more.
                 let finished = self.finish(caller, hold, Outcome::Done { media, result: content });
                 Some((hold.step, finished.is_ok()))
             }

@@ -15,7 +15,7 @@ use relaymesh_core::{
     op::Scope,
     task::Status,
 };
-use relaymesh_store::{Blob, Content, Reader as _, verify};
+use relaymesh_store::{Blob, Content, Error as StoreError, Reader as _, verify};
 use std::collections::BTreeSet;
 
 const LEASE_MS: u64 = 10_000;
@@ -248,4 +248,29 @@ fn what_is_too_old_hides_nothing_that_waits_behind_it() {
     rig.levers.lock().unwrap().jump = Some(Jump { by_ms: 3_600_000 });
     rig.pass(5_000);
     assert_eq!(take(&mut rig, "reviewer").map(|delivery| delivery.held.message), Some(message));
+}
+
+/// A roll-back lets go of the step's rows. An answer that cannot read them again must not stand without its effect.
+#[test]
+fn r38_an_answer_is_rejected_when_the_step_that_it_completes_cannot_be_read() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let step = StepId { task, index: 0 };
+    let claim = Command::Claim { step, worker: worker(1), lease_ms: 60_000 };
+    let Ok(Answer::Claimed(hold)) = rig.call(claim) else { panic!("not claimed") };
+    let (thread, message) = send(&mut rig, Letter { asks: Some(hold), ..letter("reviewer", "1") });
+    let held = take(&mut rig, "reviewer").unwrap().held;
+    rig.disk.fail_next_commit(StoreError::Full { detail: "no room".to_owned() }, false);
+    assert!(matches!(rig.call(Command::Heartbeat { worker: worker(9) }), Err(Error::DiskFull(_))));
+    // Something else in the thread brings its rows, and only those, back into memory.
+    let other = Letter { thread: Some(thread), ..letter("writer", "2") };
+    rig.send(Command::Message(MessageCommand::Send(Box::new(other))));
+    rig.disk.fail_reads(1);
+    let reply = MessageCommand::Reply { thread, held, media: Media::Json, content: json("42") };
+    let refused = say(&mut rig, reply.clone());
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    assert_eq!(state(&rig, thread, message), State::Processing);
+    let answered = say(&mut rig, reply);
+    assert!(matches!(answered, Ok(Answer::Replied { completed: Some((_, true)), .. })), "{answered:?}");
+    assert_eq!(rig.status(task), Status::Success);
 }
