@@ -161,7 +161,7 @@ impl Worker {
             }
             // Whatever came of the question: after a while it looks whether the step is done.
             Command::Message(MessageCommand::Send(letter)) => match letter.asks {
-                Some(hold) => Heard::Again(hold, self.rng.spread(300, 9_000) * MS),
+                Some(hold) => Heard::Again(hold, self.rng.spread(1_000, 30_000) * MS),
                 None => Heard::Nothing,
             },
             Command::Submit(_)
