@@ -4,8 +4,13 @@
 //! be told for sure whether it was written down, whatever its client was told.
 
 use crate::time::Ns;
-use relaymesh_core::{id::TaskId, name::Name, op::Op, task::spec::IdempotencyKey};
-use relaymesh_runtime::driver::{Answer, Caller, Command, Error};
+use relaymesh_core::{
+    id::RepositoryId,
+    name::Name,
+    op::{Op, Scope},
+    task::spec::IdempotencyKey,
+};
+use relaymesh_runtime::driver::{Answer, Caller, Command, Error, LifeCommand, LockCommand, MessageCommand};
 
 /// The number of a call.
 pub type CallId = u64;
@@ -17,6 +22,12 @@ pub enum Actor {
     Client(usize),
     /// Claims steps and does them.
     Worker(usize),
+    /// Takes locks, keeps them and gives them back.
+    Locker(usize),
+    /// Sends messages.
+    Sender(usize),
+    /// Takes messages and deals with them.
+    Recipient(usize),
 }
 
 /// A command and where it comes from.
@@ -32,6 +43,8 @@ pub(crate) struct Call {
     pub(crate) unknown: bool,
     /// When it left.
     pub(crate) sent: Ns,
+    /// What time it was for the node then.
+    pub(crate) wall_ms: u64,
     /// Whether it was sent in the phase without faults.
     pub(crate) healthy: bool,
 }
@@ -47,11 +60,38 @@ pub(crate) enum Word {
     Unknown,
 }
 
+impl Word {
+    /// Whether it may be worth while to ask again: it is not known what came of the command, or the node was in no state
+    /// to decide it.
+    pub(crate) fn is_unsure(&self) -> bool {
+        match self {
+            Self::Answer(Ok(_)) => false,
+            Self::Answer(Err(error)) => match error {
+                Error::Refused(_)
+                | Error::Lock(_)
+                | Error::Message(_)
+                | Error::NotPurged(_)
+                | Error::KeyReused { .. }
+                | Error::TooLong { .. } => false,
+                Error::DiskFull(_)
+                | Error::Busy { .. }
+                | Error::Indeterminate(_)
+                | Error::Stopped
+                | Error::Store(_) => true,
+            },
+            Self::Unreachable | Self::Unknown => true,
+        }
+    }
+}
+
 impl Call {
     pub(crate) fn caller(&self) -> Caller {
         let author = match self.from {
             Actor::Client(n) => format!("client-{n}"),
             Actor::Worker(n) => format!("worker-{n}"),
+            Actor::Locker(n) => format!("locker-{n}"),
+            Actor::Sender(n) => format!("sender-{n}"),
+            Actor::Recipient(n) => format!("recipient-{n}"),
         };
         Caller { author: name(&author), source: name(&format!("call-{}", self.id)) }
     }
@@ -93,25 +133,59 @@ pub(crate) fn verb(command: &Command) -> &'static str {
         Command::Redrive { .. } => "redrive",
         Command::Approve { .. } => "approve",
         Command::Deny { .. } => "deny",
-        Command::Lock(_) => "lock",
-        Command::Message(_) => "message",
         Command::Record { .. } => "record",
-        Command::Life(_) => "life",
+        Command::Life(LifeCommand::Purge { .. }) => "purge",
+        Command::Life(LifeCommand::Sweep { .. }) => "sweep",
+        Command::Life(LifeCommand::SweepKeys { .. }) => "sweep keys",
+        Command::Life(LifeCommand::Checkpoint) => "checkpoint",
+        Command::Life(LifeCommand::Compact) => "compact",
+        Command::Lock(LockCommand::Acquire { .. }) => "acquire",
+        Command::Lock(LockCommand::Renew { .. }) => "renew",
+        Command::Lock(LockCommand::Release { .. }) => "release",
+        Command::Message(MessageCommand::Send(_)) => "send",
+        Command::Message(MessageCommand::Take { .. }) => "take",
+        Command::Message(MessageCommand::Acknowledge { .. }) => "acknowledge",
+        Command::Message(MessageCommand::Reply { .. }) => "reply",
+        Command::Message(MessageCommand::Fail { .. }) => "fail",
+        Command::Message(MessageCommand::Return { .. }) => "return",
+        Command::Message(MessageCommand::Redrive { .. }) => "redrive message",
     }
 }
 
-/// The task that a command is about; a submit does not know yet.
-pub(crate) fn task_of(command: &Command) -> Option<TaskId> {
+/// What a command is about; a submit does not know yet.
+pub(crate) fn scope_of(command: &Command) -> Option<Scope> {
     match command {
-        Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) | Command::Life(_) => {
-            None
+        Command::Submit(_) | Command::Heartbeat { .. } => None,
+        Command::Life(LifeCommand::Purge { scope }) => Some(*scope),
+        Command::Life(_) => None,
+        Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => {
+            Some(Scope::Task(*task))
         }
-        Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => Some(*task),
-        Command::Claim { step, .. } | Command::Approve { step, .. } | Command::Deny { step, .. } => Some(step.task),
+        Command::Claim { step, .. } | Command::Approve { step, .. } | Command::Deny { step, .. } => {
+            Some(Scope::Task(step.task))
+        }
         Command::Finish { hold, .. } | Command::Yield { hold, .. } | Command::Record { hold, .. } => {
-            Some(hold.step.task)
+            Some(Scope::Task(hold.step.task))
         }
+        Command::Lock(command) => Some(Scope::Repository(repository_of(command))),
+        Command::Message(MessageCommand::Take { .. }) => None,
+        Command::Message(MessageCommand::Send(letter)) => letter.thread.map(Scope::Thread),
+        Command::Message(
+            MessageCommand::Acknowledge { thread, .. }
+            | MessageCommand::Reply { thread, .. }
+            | MessageCommand::Fail { thread, .. }
+            | MessageCommand::Return { thread, .. }
+            | MessageCommand::Redrive { thread, .. },
+        ) => Some(Scope::Thread(*thread)),
     }
+}
+
+/// The repository that a command about a lock names.
+pub(crate) fn repository_of(command: &LockCommand) -> RepositoryId {
+    let (LockCommand::Acquire { namespace, repository, .. }
+    | LockCommand::Renew { namespace, repository, .. }
+    | LockCommand::Release { namespace, repository, .. }) = command;
+    RepositoryId::of(namespace, repository.as_str())
 }
 
 /// The call that an op was written for; `None` for the driver's own ops.

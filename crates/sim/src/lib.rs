@@ -13,15 +13,29 @@
 
 #![forbid(unsafe_code)]
 
-/// Ops that the simulated world does not have yet: nobody locks, talks, records artifacts or purges there.
+/// Ops that the simulated world does not have yet: nobody records artifacts or purges there.
 macro_rules! absent_bodies {
     () => {
         relaymesh_core::op::Body::RecordArtifact { .. }
-            | relaymesh_core::op::Body::AcquireLock { .. }
+            | relaymesh_core::op::Body::PurgeScope {}
+            | relaymesh_core::op::Body::Checkpoint { .. }
+    };
+}
+
+/// Ops about locks, as a pattern.
+macro_rules! lock_bodies {
+    () => {
+        relaymesh_core::op::Body::AcquireLock { .. }
             | relaymesh_core::op::Body::RenewLock { .. }
             | relaymesh_core::op::Body::ReleaseLock { .. }
             | relaymesh_core::op::Body::ExpireLock { .. }
-            | relaymesh_core::op::Body::SendMessage { .. }
+    };
+}
+
+/// Ops about messages, as a pattern.
+macro_rules! message_bodies {
+    () => {
+        relaymesh_core::op::Body::SendMessage { .. }
             | relaymesh_core::op::Body::DeliverMessage { .. }
             | relaymesh_core::op::Body::AcknowledgeMessage { .. }
             | relaymesh_core::op::Body::ReplyMessage { .. }
@@ -30,17 +44,33 @@ macro_rules! absent_bodies {
             | relaymesh_core::op::Body::ExpireDelivery { .. }
             | relaymesh_core::op::Body::ExpireMessage { .. }
             | relaymesh_core::op::Body::RedriveMessage { .. }
-            | relaymesh_core::op::Body::PurgeScope {}
-            | relaymesh_core::op::Body::Checkpoint { .. }
     };
 }
-pub(crate) use absent_bodies;
+
+/// Ops about tasks, as a pattern.
+macro_rules! task_bodies {
+    () => {
+        relaymesh_core::op::Body::ScheduleJob { .. }
+            | relaymesh_core::op::Body::ClaimWork { .. }
+            | relaymesh_core::op::Body::CompleteJob { .. }
+            | relaymesh_core::op::Body::FailJob { .. }
+            | relaymesh_core::op::Body::YieldWork { .. }
+            | relaymesh_core::op::Body::ExpireWork { .. }
+            | relaymesh_core::op::Body::TimeoutWork { .. }
+            | relaymesh_core::op::Body::CancelTask { .. }
+            | relaymesh_core::op::Body::RedriveTask { .. }
+            | relaymesh_core::op::Body::ApproveStep { .. }
+            | relaymesh_core::op::Body::DenyStep { .. }
+    };
+}
+pub(crate) use {absent_bodies, lock_bodies, message_bodies, task_bodies};
 
 mod actor;
 mod call;
 mod fault;
 pub mod history;
 pub mod invariant;
+mod keys;
 mod ledger;
 mod node;
 mod plan;
@@ -52,11 +82,7 @@ mod world;
 
 pub use call::{Actor, CallId};
 pub use fault::Fault;
+pub use keys::overlap;
 pub use report::{FAULTS_MIN, OPS_MIN, Report, SUCCESS_PER_CENT_MIN, Totals, Verdict, run};
 pub use time::{MS, Ns, SECOND};
 pub use trace::{Record, Trace, What};
-
-/// The task that an op is about: the simulated world has nothing but tasks yet.
-pub(crate) fn task_of(op: &relaymesh_core::op::Op) -> relaymesh_core::id::TaskId {
-    op.task().expect("an op about a task")
-}

@@ -19,6 +19,9 @@ pub(crate) struct Plan {
     pub(crate) nodes: usize,
     pub(crate) clients: usize,
     pub(crate) workers: usize,
+    pub(crate) lockers: usize,
+    pub(crate) senders: usize,
+    pub(crate) recipients: usize,
     /// Clients think about this long between two commands, in milliseconds.
     pub(crate) think_ms: (u64, u64),
     /// Faults come until here.
@@ -58,6 +61,9 @@ impl Plan {
             nodes: 1,
             clients: size(rng.between(3, 8)),
             workers: size(rng.between(2, 5)),
+            lockers: size(rng.between(2, 5)),
+            senders: size(rng.between(1, 4)),
+            recipients: size(rng.between(3, 6)),
             think_ms: (200, rng.between(1_000, 4_000)),
             break_ends,
             work_ends,

@@ -29,7 +29,7 @@ pub struct Report {
     pub verdict: Verdict,
     /// Everything that happened.
     pub trace: Trace,
-    /// What was done with leases.
+    /// What was done with leases and locks.
     pub history: History,
     /// Simulated time.
     pub simulated: Ns,
@@ -39,9 +39,13 @@ pub struct Report {
     pub ops: u64,
     /// Tasks on the log.
     pub tasks: u64,
+    /// Messages on the log.
+    pub messages: u64,
+    /// Locks that were given out.
+    pub locks: u64,
     /// Faults that took effect.
     pub faults: BTreeMap<Fault, u64>,
-    /// Client commands of the healthy phase.
+    /// Commands of the healthy phase, workers' apart.
     pub healthy: u64,
     /// How many of them succeeded.
     pub healthy_done: u64,
@@ -75,6 +79,8 @@ pub fn run(seed: u64) -> Report {
         commands: world.tally.sent,
         ops: world.ops(),
         tasks: world.tasks() as u64,
+        messages: world.messages() as u64,
+        locks: world.locks(),
         healthy: world.tally.healthy,
         healthy_done: world.tally.healthy_done,
         unknown: world.tally.unknown,
@@ -151,6 +157,8 @@ pub struct Totals {
     commands: u64,
     ops: u64,
     tasks: u64,
+    messages: u64,
+    locks: u64,
     healthy: u64,
     healthy_done: u64,
     unknown: u64,
@@ -167,6 +175,8 @@ impl Totals {
         self.commands += report.commands;
         self.ops += report.ops;
         self.tasks += report.tasks;
+        self.messages += report.messages;
+        self.locks += report.locks;
         self.healthy += report.healthy;
         self.healthy_done += report.healthy_done;
         self.unknown += report.unknown;
@@ -188,6 +198,8 @@ impl Totals {
         self.commands += other.commands;
         self.ops += other.ops;
         self.tasks += other.tasks;
+        self.messages += other.messages;
+        self.locks += other.locks;
         self.healthy += other.healthy;
         self.healthy_done += other.healthy_done;
         self.unknown += other.unknown;
@@ -219,16 +231,18 @@ impl Totals {
         );
         let _ = writeln!(
             text,
-            "{} commands ({:.2} a simulated second), {} tasks, {} ops on the log ({:.2} a simulated second)",
+            "{} commands ({:.2} a simulated second), {} tasks, {} messages, {} locks, {} ops on the log ({:.2} a simulated second)",
             self.commands,
             per(self.commands),
             self.tasks,
+            self.messages,
+            self.locks,
             self.ops,
             per(self.ops)
         );
         let _ = writeln!(
             text,
-            "{} of {} client commands succeeded in the healthy phase; {} ended unknown, {} of those are on the log; {} fenced words",
+            "{} of {} commands succeeded in the healthy phase; {} ended unknown, {} of those are on the log; {} fenced words",
             self.healthy_done, self.healthy, self.unknown, self.unknown_done, self.fenced
         );
         let faults: Vec<String> = self.faults.iter().map(|(fault, count)| format!("{fault:?} {count}")).collect();

@@ -5,7 +5,10 @@ use crate::{
     fault::Fault,
     time::{MS, Ns},
 };
-use relaymesh_core::{id::TaskId, op::Kind};
+use relaymesh_core::{
+    id::TaskId,
+    op::{Kind, Scope},
+};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 
@@ -31,8 +34,8 @@ pub enum What {
         from: Actor,
         /// What it asks for.
         verb: &'static str,
-        /// About which task.
-        task: Option<TaskId>,
+        /// What that is about.
+        about: Option<Scope>,
     },
     /// A command or an answer got lost on its way.
     Lost {
@@ -78,8 +81,8 @@ pub enum What {
         pos: u64,
         /// Its kind.
         kind: Kind,
-        /// Its task.
-        task: TaskId,
+        /// What it is about.
+        about: Scope,
         /// The command it was written for, if not by the driver itself.
         call: Option<CallId>,
     },
@@ -181,9 +184,9 @@ impl fmt::Display for Record {
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sent { call, from, verb, task: None } => write!(f, "{from:?} sends call {call}: {verb}"),
-            Self::Sent { call, from, verb, task: Some(task) } => {
-                write!(f, "{from:?} sends call {call}: {verb} {task}")
+            Self::Sent { call, from, verb, about: None } => write!(f, "{from:?} sends call {call}: {verb}"),
+            Self::Sent { call, from, verb, about: Some(about) } => {
+                write!(f, "{from:?} sends call {call}: {verb} {about}")
             }
             Self::Lost { call } => write!(f, "call {call}: a message is lost"),
             Self::Answered { call, how } => write!(f, "call {call} is answered: {how}"),
@@ -193,8 +196,10 @@ impl fmt::Display for What {
                 write!(f, "node {node} hands {ops} ops to the disk, which takes {} us", takes_ns / 1_000)
             }
             Self::Written { node, how } => write!(f, "node {node}: the disk says {how}"),
-            Self::Op { pos, kind, task, call: Some(call) } => write!(f, "op {pos} {kind:?} of {task} for call {call}"),
-            Self::Op { pos, kind, task, call: None } => write!(f, "op {pos} {kind:?} of {task} by the driver"),
+            Self::Op { pos, kind, about, call: Some(call) } => {
+                write!(f, "op {pos} {kind:?} of {about} for call {call}")
+            }
+            Self::Op { pos, kind, about, call: None } => write!(f, "op {pos} {kind:?} of {about} by the driver"),
             Self::Begun { task, step, epoch } => write!(f, "work begins on step {step} of {task}, epoch {epoch}"),
             Self::Started { node, life, pos } => write!(f, "node {node} starts life {life} at op {pos}"),
             Self::NotStarted { node } => write!(f, "node {node} could not start"),

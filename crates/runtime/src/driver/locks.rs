@@ -18,6 +18,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             LockCommand::Acquire { namespace, repository, key, mode, case, holder, token, ttl_ms, purpose } => {
                 let scope = Scope::Repository(RepositoryId::of(&namespace, repository.as_str()));
                 let token = token.unwrap_or_else(|| LeaseToken::from_bytes(self.world.random().to_be_bytes()));
+                self.check_put_off(scope, token, |lock| lock.conflicts(&key, mode, case))?;
                 let (owner, seen) = (self.node, self.seen(scope)?);
                 let body =
                     Body::AcquireLock { repository, key, mode, case, holder, owner, token, ttl_ms, purpose, seen };
@@ -35,6 +36,30 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Ok(Answer::Released)
             }
         }
+    }
+
+    /// After a jump of the wall clock what is in the way stays there for one round, whatever its deadline says (R10).
+    fn check_put_off(
+        &mut self,
+        scope: Scope,
+        token: LeaseToken,
+        conflicts: impl Fn(&Lock) -> bool,
+    ) -> Result<(), Error> {
+        if self.world.now().mono_ms >= self.put_off_until_ms {
+            return Ok(());
+        }
+        let Some(rows) = self.repository(scope)? else { return Ok(()) };
+        let in_the_way = || rows.locks.values().filter(|lock| lock.token != token && conflicts(lock));
+        let Some(first) = in_the_way().min_by_key(|lock| lock.fence) else { return Ok(()) };
+        Err(Error::Lock(Refusal::Conflict {
+            key: first.key.clone(),
+            mode: first.mode,
+            holder: first.holder.clone(),
+            owner: first.owner,
+            fence: first.fence,
+            deadline_ms: first.deadline_ms,
+            others: in_the_way().count() - 1,
+        }))
     }
 
     fn locked(&mut self, scope: Scope, token: LeaseToken) -> Result<Answer, Error> {

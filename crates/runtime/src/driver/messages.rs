@@ -63,14 +63,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         let now_ms = self.world.now().wall_ms;
         let thread = thread.unwrap_or_else(|| ThreadId::new(now_ms, self.world.random()));
         let id = message.unwrap_or_else(|| MessageId::new(now_ms, self.world.random()));
-        let asks = asks.map(|hold| self.asking(hold)).transpose()?;
         let draft = Draft {
             id,
             from,
             to,
             priority,
             reply_to,
-            asks,
+            asks: asks.map(asking),
             content: content.named(media),
             trace_id: letter.trace_id,
             ttl_ms: letter.ttl_ms,
@@ -78,8 +77,12 @@ impl<R: Reader, W: World> Engine<R, W> {
             backoff: BACKOFF,
         };
         let there = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&id));
-        if let Some(there) = there.filter(|there| there.draft == draft) {
+        let is_same = |there: &message::Message| Draft { trace_id: draft.trace_id, ..there.draft.clone() } == draft;
+        if let Some(there) = there.filter(|there| is_same(there)) {
             return Ok(Answer::Message { thread, message: id, state: there.state });
+        }
+        if let Some(hold) = asks {
+            self.check_asking(hold)?;
         }
         self.write_about(Scope::Thread(thread), namespace, caller, Body::SendMessage { draft })?;
         self.put_last(content);
@@ -87,7 +90,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// Only whoever holds the step may have its answer complete it.
-    fn asking(&mut self, hold: Hold) -> Result<Asks, Error> {
+    fn check_asking(&mut self, hold: Hold) -> Result<(), Error> {
         let Hold { step: StepId { task, index }, epoch, token } = hold;
         self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
         let (step, _) = self.step(task, index).ok_or(relaymesh_core::task::Refusal::NoTask)?;
@@ -96,7 +99,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let (name, found) = (step.spec.name.clone(), step.status);
             return Err(relaymesh_core::task::Refusal::Fenced { name, found, epoch: step.epoch, given: epoch }.into());
         }
-        Ok(Asks { task, step: index, epoch, token })
+        Ok(())
     }
 
     /// The first message of the highest lane that has one.
@@ -109,18 +112,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         lease_ms: u64,
     ) -> Result<Answer, Error> {
         let now_ms = self.world.now().wall_ms;
-        // Whatever is not visible yet is in one of two batches, so among so many one is free if any is.
+        // Whatever is not visible yet is in one of two batches, so among so many one is free, if none is too old.
         let on_their_way = self.in_flight.as_ref().map_or(0, |in_flight| in_flight.batch.ops.len());
         let limit = 1 + on_their_way + self.open.batch.ops.len();
         for priority in Priority::ALL {
-            let page = self.reader.inbox(namespace, agent, priority, now_ms, limit).map_err(Error::Store)?;
-            for (thread, message) in page {
+            if let Some((thread, message)) = self.next_in(namespace, agent, priority, now_ms, limit)? {
                 let scope = Scope::Thread(thread);
-                // The store may be behind: somebody may have taken it in a batch that is on its way.
-                let live = self.thread(scope)?.and_then(|rows| rows.messages.get(&message));
-                if !live.is_some_and(|message| message.is_deliverable(now_ms)) {
-                    continue;
-                }
                 let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
                 let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
                 let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
@@ -129,6 +126,33 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         Ok(Answer::Taken(None))
+    }
+
+    /// The first message of a lane that can be delivered.
+    fn next_in(
+        &mut self,
+        namespace: &Name,
+        agent: &Name,
+        priority: Priority,
+        now_ms: u64,
+        mut limit: usize,
+    ) -> Result<Option<(ThreadId, MessageId)>, Error> {
+        loop {
+            let page = self.reader.inbox(namespace, agent, priority, now_ms, limit).map_err(Error::Store)?;
+            let is_all = page.len() < limit;
+            for (thread, message) in page {
+                // The store may be behind: somebody may have taken it in a batch that is on its way.
+                let live = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&message));
+                if live.is_some_and(|message| message.is_deliverable(now_ms)) {
+                    return Ok(Some((thread, message)));
+                }
+            }
+            if is_all {
+                return Ok(None);
+            }
+            // What is too old stands there until it is swept: look behind it.
+            limit = limit.saturating_mul(4);
+        }
     }
 
     fn taken(&mut self, thread: ThreadId, message: MessageId, token: LeaseToken) -> Result<Answer, Error> {
@@ -150,6 +174,11 @@ impl<R: Reader, W: World> Engine<R, W> {
         fits(&content)?;
         let now_ms = self.world.now().wall_ms;
         let answer = MessageId::new(now_ms, self.world.random());
+        // Read first: once the answer is written nothing may come between it and the step that it completes.
+        let asking = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&held.message)?.draft.asks);
+        if let Some(asks) = asking {
+            self.cache.load(asks.task, &mut self.reader).map_err(Error::Store)?;
+        }
         let body = Body::ReplyMessage { held, answer, content: content.named(media) };
         let effects = self.about_message(caller, thread, body)?;
         self.put_last(content.clone());
@@ -162,8 +191,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Some(asks) => {
                 let hold =
                     Hold { step: StepId { task: asks.task, index: asks.step }, epoch: asks.epoch, token: asks.token };
-                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more. A
-                // step that still runs is in memory, so no failing read can come between the two.
+                // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more.
                 let finished = self.finish(caller, hold, Outcome::Done { media, result: content });
                 Some((hold.step, finished.is_ok()))
             }
@@ -230,4 +258,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         let key = ContentKey::new(self.open.batch.head.pos, 0);
         self.put_content(ContentPut { key, content });
     }
+}
+
+fn asking(hold: Hold) -> Asks {
+    Asks { task: hold.step.task, step: hold.step.index, epoch: hold.epoch, token: hold.token }
 }

@@ -12,7 +12,7 @@ use relaymesh_core::{
     op::CancelMode,
     task::{Status, spec::IdempotencyKey},
 };
-use relaymesh_runtime::driver::{Command, Error, Submit, Until};
+use relaymesh_runtime::driver::{Command, Submit, Until};
 
 /// How often a client asks again before it gives up.
 const TRIES_MAX: u32 = 8;
@@ -77,27 +77,10 @@ impl Client {
 
     /// Takes the end of a call.
     pub(crate) fn hear(&mut self, word: &Word) -> Next {
-        let unsure = match word {
-            Word::Answer(Ok(_)) => false,
-            Word::Answer(Err(error)) => match error {
-                Error::Refused(_)
-                | Error::Lock(_)
-                | Error::Message(_)
-                | Error::NotPurged(_)
-                | Error::KeyReused { .. }
-                | Error::TooLong { .. } => false,
-                Error::DiskFull(_)
-                | Error::Busy { .. }
-                | Error::Indeterminate(_)
-                | Error::Stopped
-                | Error::Store(_) => true,
-            },
-            Word::Unreachable | Word::Unknown => true,
-        };
         let tries = self.asking.as_ref().map_or(TRIES_MAX, |(_, tries)| *tries);
         let is_submit = matches!(self.asking, Some((Command::Submit(_), _)));
         let insists = is_submit || self.rng.chance(300);
-        if unsure && insists && tries < TRIES_MAX {
+        if word.is_unsure() && insists && tries < TRIES_MAX {
             return Next::Again(self.rng.spread(100, 4_000) * MS);
         }
         self.asking = None;

@@ -1,16 +1,16 @@
 //! A worker from outside: claims steps, says that it lives, delivers; or falls silent for longer than its lease and then
-//! speaks all the same.
+//! speaks all the same. Now and then it asks an agent, and the agent's answer completes the step (R38).
 
-use super::View;
+use super::{View, letter};
 use crate::{
-    call::Word,
+    call::{Word, name},
     node::{REMOTE_AGENT, done},
     rng::Rng,
     time::{MS, Ns},
 };
 use relaymesh_core::id::{StepId, WorkerId};
 use relaymesh_runtime::{
-    driver::{Answer, Command},
+    driver::{Answer, Command, Error, Letter, MessageCommand},
     world::{Hold, Outcome},
 };
 
@@ -20,12 +20,21 @@ const TRIES_MAX: u32 = 4;
 pub(crate) struct Worker {
     pub(crate) id: WorkerId,
     rng: Rng,
-    /// Attempts that it works on, with how often it has tried to deliver.
-    jobs: Vec<(Hold, u32)>,
+    /// Attempts that it works on.
+    jobs: Vec<Job>,
     /// Attempts that were its own once.
     old: Vec<Hold>,
     claiming: bool,
     jobs_max: usize,
+}
+
+#[derive(Debug)]
+struct Job {
+    hold: Hold,
+    /// How often it has tried to deliver.
+    tries: u32,
+    /// What it has asked on behalf of the step.
+    asked: Option<Letter>,
 }
 
 /// What a worker does about a word.
@@ -89,9 +98,19 @@ impl Worker {
     }
 
     /// What it says about a job when its time is over; `None` if it is not at it any more.
-    pub(crate) fn speak(&mut self, hold: Hold, healthy: bool) -> Option<Command> {
-        let (_, tries) = self.jobs.iter_mut().find(|(job, _)| *job == hold)?;
-        *tries += 1;
+    pub(crate) fn speak(&mut self, hold: Hold, view: &View<'_>) -> Option<Command> {
+        let healthy = view.healthy();
+        let place = self.jobs.iter().position(|job| job.hold == hold)?;
+        if self.jobs[place].asked.is_some() && !is_held(hold, view) {
+            self.jobs.remove(place); // answered, or lost: anybody can read that
+            self.old.push(hold);
+            return None;
+        }
+        let again = self.jobs[place].asked.clone().filter(|_| self.rng.chance(400));
+        if let Some(letter) = again.or_else(|| self.ask(place, view)) {
+            return Some(Command::Message(MessageCommand::Send(Box::new(letter))));
+        }
+        self.jobs[place].tries += 1;
         let weights = if healthy { [90, 8, 2, 0] } else { [70, 15, 5, 10] };
         let outcome = match self.rng.weighted(&weights) {
             0 => done(self.rng.between(0, 1_000_000)),
@@ -102,9 +121,20 @@ impl Worker {
         Some(Command::Finish { hold, outcome })
     }
 
+    /// A question whose answer completes the step, if it has asked nothing yet.
+    fn ask(&mut self, place: usize, view: &View<'_>) -> Option<Letter> {
+        if self.jobs[place].asked.is_some() || !self.rng.chance(250) {
+            return None;
+        }
+        let letter = letter::random(&name("worker"), &mut self.rng, view);
+        let letter = Letter { asks: Some(self.jobs[place].hold), ..letter };
+        self.jobs[place].asked = Some(letter.clone());
+        Some(letter)
+    }
+
     /// Whether it still works on this.
     pub(crate) fn works_on(&self, hold: Hold) -> bool {
-        self.jobs.iter().any(|(job, _)| *job == hold)
+        self.jobs.iter().any(|job| job.hold == hold)
     }
 
     /// Takes the end of a call.
@@ -113,22 +143,27 @@ impl Worker {
             Command::Claim { lease_ms, .. } => {
                 self.claiming = false;
                 let Word::Answer(Ok(Answer::Claimed(hold))) = word else { return Heard::Nothing };
-                self.jobs.push((*hold, 0));
+                self.jobs.push(Job { hold: *hold, tries: 0, asked: None });
                 let silent = !healthy && self.rng.chance(250);
                 let takes_ms =
                     if silent { self.rng.between(*lease_ms, lease_ms * 4) } else { self.rng.spread(50, 12_000) };
                 Heard::Works(*hold, (!silent).then_some(lease_ms / 3 * MS), takes_ms * MS)
             }
             Command::Finish { hold, .. } | Command::Yield { hold, .. } => {
-                let Some(place) = self.jobs.iter().position(|(job, _)| job == hold) else { return Heard::Nothing };
-                let answered = matches!(word, Word::Answer(Ok(_) | Err(relaymesh_runtime::driver::Error::Refused(_))));
-                if !answered && self.jobs[place].1 < TRIES_MAX {
+                let Some(place) = self.jobs.iter().position(|job| job.hold == *hold) else { return Heard::Nothing };
+                let answered = matches!(word, Word::Answer(Ok(_) | Err(Error::Refused(_))));
+                if !answered && self.jobs[place].tries < TRIES_MAX {
                     return Heard::Again(*hold, self.rng.spread(100, 2_000) * MS);
                 }
                 self.jobs.remove(place);
                 self.old.push(*hold);
                 Heard::Nothing
             }
+            // Whatever came of the question: after a while it looks whether the step is done.
+            Command::Message(MessageCommand::Send(letter)) => match letter.asks {
+                Some(hold) => Heard::Again(hold, self.rng.spread(1_000, 30_000) * MS),
+                None => Heard::Nothing,
+            },
             Command::Submit(_)
             | Command::Wait { .. }
             | Command::Heartbeat { .. }
@@ -142,4 +177,11 @@ impl Worker {
             | Command::Deny { .. } => Heard::Nothing,
         }
     }
+}
+
+/// Whether the step is still the worker's, as far as anybody can read.
+fn is_held(hold: Hold, view: &View<'_>) -> bool {
+    let seen = view.ledger.tasks.get(&hold.step.task);
+    let step = seen.and_then(|seen| seen.rows.steps.get(usize::from(hold.step.index)));
+    step.and_then(|step| step.lease.as_ref()).is_some_and(|lease| lease.token == hold.token)
 }

@@ -41,6 +41,7 @@ impl Invariant for Bounded {
             ("ops in the open batch", sizes.open_ops, ops_max),
             ("ops in a batch", turn.handed_ops.unwrap_or(0), ops_max),
             ("live tasks", sizes.tasks, tasks_max),
+            ("scopes other than tasks", sizes.scopes, 2 * ops_max),
             ("keys that no reader sees", sizes.keys, 2 * ops_max),
             ("attempts to start", sizes.to_start, config.slots),
             ("outcomes to tell again", sizes.untold, 2 * ops_max),

@@ -1,12 +1,19 @@
 //! DURABLE: what was acknowledged is there after every restart, with the content that was acknowledged.
 //!
-//! What is compared is the disk, not anybody's memory of it: rows, ops and the bytes of inputs and results.
+//! What is compared is the disk, not anybody's memory of it: rows, ops and the bytes of inputs, results and messages.
 
 use super::{Invariant, Look, Rest, Verdict, ensure};
-use crate::{call::Call, ledger::Ledger};
-use relaymesh_core::id::TaskId;
+use crate::{
+    call::Call,
+    ledger::{Ledger, stored_rows},
+};
+use relaymesh_core::{
+    content::ContentRef,
+    id::{MessageId, TaskId, ThreadId},
+    op::Scope,
+};
 use relaymesh_runtime::{
-    driver::{Answer, Command, Error},
+    driver::{Answer, Command, Delivery, Error, MessageCommand},
     world::{Outcome, Work},
 };
 use relaymesh_store::{Content, ContentKey, Reader as _, StoredOp};
@@ -18,6 +25,8 @@ pub(crate) struct Durable {
     tasks: BTreeMap<TaskId, Vec<(u16, Content)>>,
     /// Acknowledged results, by the op that carried them.
     results: BTreeMap<u64, Content>,
+    /// Acknowledged messages with what they say.
+    messages: BTreeMap<(ThreadId, MessageId), ContentRef>,
 }
 
 impl Invariant for Durable {
@@ -36,6 +45,22 @@ impl Invariant for Durable {
                 self.results.insert(written.pos, result.clone());
                 self.result(written.pos, look)
             }
+            (Command::Message(MessageCommand::Send(letter)), Ok(Answer::Message { thread, message, .. })) => {
+                self.messages.insert((*thread, *message), letter.content.named(letter.media));
+                self.message(*thread, *message, look)
+            }
+            (
+                Command::Message(MessageCommand::Reply { content, media, .. }),
+                Ok(Answer::Replied { thread, message, completed }),
+            ) => {
+                self.messages.insert((*thread, *message), content.named(*media));
+                self.message(*thread, *message, look)?;
+                let Some(pos) = look.ledger.completed_by.get(&call.id) else { return Ok(()) };
+                ensure(completed.is_some(), || format!("op {pos} completed a step that nobody asked for"))?;
+                self.results.insert(*pos, content.clone());
+                self.result(*pos, look)
+            }
+            (_, Ok(Answer::Taken(Some(delivery)))) => handed_out(delivery, look),
             _ => Ok(()),
         }
     }
@@ -50,15 +75,16 @@ impl Invariant for Durable {
 
     fn start(&mut self, look: &mut Look<'_>) -> Verdict {
         self.log(look)?;
+        scopes(look)?;
+        let messages: Vec<_> = self.messages.keys().copied().collect();
+        messages.into_iter().try_for_each(|(thread, message)| self.message(thread, message, look))?;
         let tasks: Vec<TaskId> = self.tasks.keys().copied().collect();
         tasks.into_iter().try_for_each(|task| self.task(task, look))
     }
 
     fn rest(&mut self, look: &mut Look<'_>, _rest: &Rest) -> Verdict {
-        self.log(look)?;
-        let (tasks, results): (Vec<TaskId>, Vec<u64>) =
-            (self.tasks.keys().copied().collect(), self.results.keys().copied().collect());
-        tasks.into_iter().try_for_each(|task| self.task(task, look))?;
+        self.start(look)?;
+        let results: Vec<u64> = self.results.keys().copied().collect();
         results.into_iter().try_for_each(|pos| self.result(pos, look))
     }
 }
@@ -87,4 +113,34 @@ impl Durable {
         let found = look.reader.content(ContentKey::new(pos, 0)).map_err(|error| error.to_string())?;
         ensure(found.as_ref() == self.results.get(&pos), || format!("the result of op {pos} is {found:?}"))
     }
+
+    fn message(&self, thread: ThreadId, message: MessageId, look: &mut Look<'_>) -> Verdict {
+        let row = look.ledger.message(thread, message);
+        let row = row.ok_or_else(|| format!("{message} was acknowledged and is gone"))?;
+        let said = self.messages.get(&(thread, message));
+        ensure(Some(&row.draft.content) == said, || format!("{message} says {:?}", row.draft.content))?;
+        readable(ContentKey::new(row.content_pos, 0), &row.draft.content, look)
+    }
+}
+
+/// Whoever is handed a message can read it.
+fn handed_out(delivery: &Delivery, look: &mut Look<'_>) -> Verdict {
+    readable(delivery.content, &delivery.draft.content, look)
+}
+
+fn readable(key: ContentKey, named: &ContentRef, look: &mut Look<'_>) -> Verdict {
+    let bytes = look.reader.bytes(key).map_err(|error| error.to_string())?;
+    let bytes = bytes.ok_or_else(|| format!("the content of op {key:?} is gone"))?;
+    named.check(&bytes).map_err(|damaged| damaged.to_string())
+}
+
+/// Threads and repositories are as their ops have left them: no message and no lock is lost.
+fn scopes(look: &mut Look<'_>) -> Verdict {
+    let threads = look.ledger.threads.keys().map(|thread| Scope::Thread(*thread));
+    let repositories = look.ledger.repositories.keys().map(|repository| Scope::Repository(*repository));
+    for scope in threads.chain(repositories) {
+        let same = stored_rows(look.reader, scope) == look.ledger.rows(scope);
+        ensure(same, || format!("{scope} is not as it was acknowledged"))?;
+    }
+    Ok(())
 }

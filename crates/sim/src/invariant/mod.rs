@@ -4,8 +4,6 @@
 //! given (`Invariant::answer`), the process after every round (`Invariant::turn`), the disk after every start
 //! (`Invariant::start`), and everything once it should be at rest (`Invariant::rest`). Cheap checks are made all the
 //! time, costly ones at starts and at the end. The first that is broken ends the run.
-//!
-//! Locks and messages get a file here when they come, and a line in `Invariants::new`.
 
 mod bounded;
 mod durable;
@@ -58,8 +56,11 @@ pub(crate) trait Invariant {
     /// The wall clock of a machine was set.
     fn clock_set(&mut self, _now: Ns, _by_ms: i64) {}
 
-    /// A process has said that its wall clock was set.
-    fn clock_alert(&mut self) {}
+    /// A process has said that its wall clock was set, and what time it is for it now.
+    fn clock_alert(&mut self, _now: Ns, _wall_ms: u64) {}
+
+    /// A process has started, and this is the time for it.
+    fn started(&mut self, _now: Ns, _wall_ms: u64) {}
 
     /// A process is about to start on this disk.
     fn start(&mut self, _look: &mut Look<'_>) -> Verdict {
@@ -74,7 +75,6 @@ pub(crate) trait Invariant {
 
 /// The disk, and what the ledger knows of it.
 pub(crate) struct Look<'a> {
-    pub(crate) now: Ns,
     pub(crate) reader: &'a mut MemoryReader,
     pub(crate) ledger: &'a Ledger,
 }
@@ -119,7 +119,7 @@ impl Invariants {
     pub(crate) fn new(config: &Config) -> Self {
         let all: Vec<Box<dyn Invariant>> = vec![
             Box::new(honest::Honest::default()),
-            Box::new(fence::Fence::default()),
+            Box::new(fence::Fence::new(config)),
             Box::new(once::Once::default()),
             Box::new(monotone::Monotone::default()),
             Box::new(durable::Durable::default()),
@@ -155,8 +155,12 @@ impl Invariants {
         self.all.iter_mut().for_each(|invariant| invariant.clock_set(now, by_ms));
     }
 
-    pub(crate) fn clock_alert(&mut self) {
-        self.all.iter_mut().for_each(|invariant| invariant.clock_alert());
+    pub(crate) fn clock_alert(&mut self, now: Ns, wall_ms: u64) {
+        self.all.iter_mut().for_each(|invariant| invariant.clock_alert(now, wall_ms));
+    }
+
+    pub(crate) fn started(&mut self, now: Ns, wall_ms: u64) {
+        self.all.iter_mut().for_each(|invariant| invariant.started(now, wall_ms));
     }
 
     pub(crate) fn start(&mut self, mut look: Look<'_>) {

@@ -1,12 +1,15 @@
-//! MONOTONE: places, times, sequences, origin epochs and revisions only grow; a task that ended stays ended until
-//! somebody redrives it.
+//! MONOTONE: places, times, sequences, origin epochs and revisions only grow; a task or a message that ended stays ended
+//! until somebody redrives it, and one that is done stays done.
 
 use super::{Invariant, Verdict, ensure};
 use crate::ledger::OpSeen;
 use relaymesh_core::{
     hlc::Hlc,
+    kernel::{Rows, validate},
+    lock::RepositoryRows,
+    message::{State, ThreadRows},
     op::Kind,
-    task::{TaskRows, validate},
+    task::TaskRows,
 };
 
 #[derive(Debug, Default)]
@@ -31,20 +34,49 @@ impl Invariant for Monotone {
         (self.pos, self.seq) = (op.pos, header.seq);
         (self.origin_epoch, self.hlc) = (header.origin_epoch, Some(header.hlc));
         let (Some(before), Ok(after)) = (seen.before, seen.after) else { return Ok(()) };
-        rows_grow(before, after)?;
-        let ended = before.task.status;
-        let reopened = ended.is_terminal() && after.task.status != ended && op.body.kind() != Kind::RedriveTask;
-        ensure(!reopened, || format!("op {} takes {} out of {ended}", op.pos, after.task.id))?;
+        let redriven = matches!(op.body.kind(), Kind::RedriveTask | Kind::RedriveMessage);
+        match (before, after) {
+            (Rows::Task(before), Rows::Task(after)) => task_grows(before, after, redriven),
+            (Rows::Thread(before), Rows::Thread(after)) => thread_grows(before, after, redriven),
+            (Rows::Repository(before), Rows::Repository(after)) => repository_grows(before, after),
+            _ => Err("became something else".to_owned()),
+        }
+        .map_err(|found| format!("op {}: {} {found}", op.pos, header.scope))?;
         validate(after).map_err(|invalid| format!("after op {}: {invalid}", op.pos))
     }
 }
 
-fn rows_grow(before: &TaskRows, after: &TaskRows) -> Verdict {
-    let id = after.task.id;
-    ensure(after.task.rev > before.task.rev, || format!("the revision of {id} does not grow"))?;
+fn task_grows(before: &TaskRows, after: &TaskRows, redriven: bool) -> Verdict {
+    ensure(after.task.rev > before.task.rev, || "does not get a new revision".to_owned())?;
     for (index, (old, new)) in before.steps.iter().zip(&after.steps).enumerate() {
-        ensure(new.epoch >= old.epoch, || format!("the epoch of step {index} of {id} shrinks"))?;
-        ensure(new.rev > old.rev || new == old, || format!("step {index} of {id} changed without a revision"))?;
+        ensure(new.epoch >= old.epoch, || format!("has a step {index} whose epoch shrinks"))?;
+        ensure(new.rev > old.rev || new == old, || format!("has a step {index} that changed without a revision"))?;
+    }
+    let (was, is) = (before.task.status, after.task.status);
+    ensure(!was.is_terminal() || is == was || redriven, || format!("is taken out of {was}"))
+}
+
+fn thread_grows(before: &ThreadRows, after: &ThreadRows, redriven: bool) -> Verdict {
+    ensure(after.thread.rev > before.thread.rev, || "does not get a new revision".to_owned())?;
+    for (id, old) in &before.messages {
+        let new = after.messages.get(id).ok_or_else(|| format!("has lost {id}"))?;
+        ensure(new.epoch >= old.epoch, || format!("has {id} whose epoch shrinks"))?;
+        ensure(new.rev > old.rev || new == old, || format!("has {id} that changed without a revision"))?;
+        let stays = old.state == State::Done || !redriven;
+        let taken_out = old.state.is_terminal() && new.state != old.state && stays;
+        ensure(!taken_out, || format!("has {id} that is taken out of {}", old.state))?;
+    }
+    Ok(())
+}
+
+fn repository_grows(before: &RepositoryRows, after: &RepositoryRows) -> Verdict {
+    let (old, new) = (&before.repository, &after.repository);
+    ensure(new.rev > old.rev, || "does not get a new revision".to_owned())?;
+    ensure(new.fence >= old.fence, || format!("has a fence that shrinks from {} to {}", old.fence, new.fence))?;
+    for (token, old) in &before.locks {
+        let Some(new) = after.locks.get(token) else { continue };
+        ensure(new.fence >= old.fence, || format!("has {token} whose fence shrinks"))?;
+        ensure(new.rev > old.rev || new == old, || format!("has {token} that changed without a revision"))?;
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
-//! ONCE: equal request ids are one task, and a step has one result until a redrive takes it back.
+//! ONCE: equal request ids are one task, and a step has one result until a redrive takes it back. Equal message ids are
+//! one message, it is dealt with once, and whoever answers a step that waits for it completes it with the same breath.
 
 use super::{Invariant, Look, Verdict, ensure};
 use crate::{call::Call, ledger::OpSeen};
 use relaymesh_core::{
-    id::{StepId, TaskId},
-    op::Body,
+    id::{MessageId, StepId, TaskId, ThreadId},
+    message::Asks,
+    op::{Body, Held, Op, Scope},
     task::{Status, spec::IdempotencyKey},
 };
 use relaymesh_runtime::driver::{Answer, Error};
@@ -17,6 +19,11 @@ pub(crate) struct Once {
     done: BTreeSet<StepId>,
     /// What clients were told of their keys.
     told: BTreeMap<IdempotencyKey, TaskId>,
+    sent: BTreeSet<(ThreadId, MessageId)>,
+    /// Messages that are acknowledged or answered.
+    dealt_with: BTreeSet<(ThreadId, MessageId)>,
+    /// A step that was answered and is to be completed by the very next op.
+    owed: Option<Asks>,
 }
 
 impl Invariant for Once {
@@ -25,7 +32,28 @@ impl Invariant for Once {
     }
 
     fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
-        let task = crate::task_of(seen.op);
+        if let Some(asks) = self.owed.take() {
+            let (task, step) = (asks.task, asks.step);
+            ensure(completes(seen.op, &asks), || format!("step {step} of {task} was answered and not completed"))?;
+        }
+        match seen.op.header.scope {
+            Scope::Task(task) => self.task(task, seen),
+            Scope::Thread(thread) => self.thread(thread, seen),
+            Scope::Repository(_) | Scope::Log => Ok(()),
+        }
+    }
+
+    fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, _look: &mut Look<'_>) -> Verdict {
+        let (Some(key), Ok(Answer::Accepted { task, .. } | Answer::Ended { task, .. })) = (call.key(), result) else {
+            return Ok(());
+        };
+        let told = *self.told.entry(key.clone()).or_insert(*task);
+        ensure(told == *task, || format!("the key {key} was acknowledged as {told} and as {task}"))
+    }
+}
+
+impl Once {
+    fn task(&mut self, task: TaskId, seen: &OpSeen<'_>) -> Verdict {
         match &seen.op.body {
             Body::ScheduleJob { schedule } => {
                 let other = self.keys.insert(schedule.key.clone(), task);
@@ -36,7 +64,7 @@ impl Invariant for Once {
                 ensure(self.done.insert(step), || format!("{step} was completed twice (op {})", seen.op.pos))
             }
             Body::RedriveTask { .. } => {
-                let kept = seen.after.map_or(&[][..], |rows| &rows.steps);
+                let kept = seen.task().map_or(&[][..], |rows| &rows.steps);
                 for (index, _) in (0u16..).zip(kept).filter(|(_, step)| step.status != Status::Success) {
                     self.done.remove(&StepId { task, index });
                 }
@@ -50,15 +78,54 @@ impl Invariant for Once {
             | Body::CancelTask { .. }
             | Body::ApproveStep { .. }
             | Body::DenyStep { .. }
+            | crate::lock_bodies!()
+            | crate::message_bodies!()
             | crate::absent_bodies!() => Ok(()),
         }
     }
 
-    fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, _look: &mut Look<'_>) -> Verdict {
-        let (Some(key), Ok(Answer::Accepted { task, .. } | Answer::Ended { task, .. })) = (call.key(), result) else {
-            return Ok(());
-        };
-        let told = *self.told.entry(key.clone()).or_insert(*task);
-        ensure(told == *task, || format!("the key {key} was acknowledged as {told} and as {task}"))
+    fn thread(&mut self, thread: ThreadId, seen: &OpSeen<'_>) -> Verdict {
+        match &seen.op.body {
+            Body::SendMessage { draft } => self.sent(thread, draft.id),
+            Body::AcknowledgeMessage { held } => self.dealt_with(thread, held.message),
+            Body::ReplyMessage { held, answer, .. } => {
+                self.dealt_with(thread, held.message)?;
+                let question = seen.ledger.message(thread, held.message);
+                self.owed = question.and_then(|row| row.draft.asks).filter(|asks| waits(asks, seen));
+                self.sent(thread, *answer)
+            }
+            Body::DeliverMessage { .. }
+            | Body::FailMessage { .. }
+            | Body::ReturnMessage { .. }
+            | Body::ExpireDelivery { .. }
+            | Body::ExpireMessage { .. }
+            | Body::RedriveMessage { .. }
+            | crate::task_bodies!()
+            | crate::lock_bodies!()
+            | crate::absent_bodies!() => Ok(()),
+        }
     }
+
+    fn sent(&mut self, thread: ThreadId, message: MessageId) -> Verdict {
+        ensure(self.sent.insert((thread, message)), || format!("{message} was sent twice"))
+    }
+
+    fn dealt_with(&mut self, thread: ThreadId, message: MessageId) -> Verdict {
+        ensure(self.dealt_with.insert((thread, message)), || format!("{message} was dealt with twice"))
+    }
+}
+
+/// Whether the step is still held by whoever asked.
+fn waits(asks: &Asks, seen: &OpSeen<'_>) -> bool {
+    let rows = seen.ledger.tasks.get(&asks.task).map(|seen| &seen.rows);
+    let step = rows.and_then(|rows| rows.steps.get(usize::from(asks.step)));
+    step.is_some_and(|step| {
+        step.epoch == asks.epoch && step.lease.as_ref().is_some_and(|lease| lease.token == asks.token)
+    })
+}
+
+fn completes(op: &Op, asks: &Asks) -> bool {
+    let Body::CompleteJob { held, .. } = &op.body else { return false };
+    let shown: Held = asks.held();
+    op.task() == Some(asks.task) && *held == shown
 }

@@ -32,8 +32,10 @@ pub(crate) struct Node {
     pub(crate) life: Option<Life>,
     /// How many there were.
     pub(crate) lives: u64,
-    /// When the last two batches were handed to the disk: what is in the last one was decided between these.
-    pub(crate) handed: (Ns, Ns),
+    /// What is in the batch that was last handed to the disk was decided between these.
+    pub(crate) decided: (Ns, Ns),
+    /// Since when the batch after that one is being decided, if it is.
+    pub(crate) opened: Option<Ns>,
     /// Until then the process stands still.
     pub(crate) paused_until: Ns,
     /// Events until it is killed.
@@ -67,7 +69,8 @@ impl Node {
             rng,
             life: None,
             lives: 0,
-            handed: (0, 0),
+            decided: (0, 0),
+            opened: None,
             paused_until: 0,
             kill_in: None,
             kill_in_write: false,

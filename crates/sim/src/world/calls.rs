@@ -6,25 +6,26 @@
 use super::{Event, World};
 use crate::{
     actor::{Heard, Next, Phase, View},
-    call::{Actor, Call, CallId, Word, task_of, verb},
+    call::{Actor, Call, CallId, Word, scope_of, verb},
     invariant::Look,
     node::Input,
     time::{MS, Ns, SECOND},
     trace::What,
 };
-use relaymesh_core::task::Refusal;
+use relaymesh_core::{lock, message, task::Refusal};
 use relaymesh_runtime::{
     driver::{Answer, Command, Error, Request},
     world::Hold,
 };
 
 /// The node that everybody speaks to. With several, each actor has its own.
-const NODE: usize = 0;
+pub(super) const NODE: usize = 0;
 
 impl World {
     pub(super) fn think(&mut self, client: usize, again: bool) {
         let wall_ms = self.nodes[NODE].wall_ms();
-        let view = View { ledger: &self.ledgers[NODE], phase: self.phase, now: self.agenda.now(), wall_ms };
+        let (ledger, blobs) = (&self.ledgers[NODE], &self.nodes[NODE].disk);
+        let view = View { ledger, blobs, phase: self.phase, now: self.agenda.now(), wall_ms };
         let actor = &mut self.clients[client];
         let command = if again { actor.again() } else { actor.think(&view) };
         let Some(command) = command else {
@@ -39,7 +40,8 @@ impl World {
         let after = self.workers[worker].pause();
         self.agenda.after(after, Event::Look { worker });
         let wall_ms = self.nodes[NODE].wall_ms();
-        let view = View { ledger: &self.ledgers[NODE], phase: self.phase, now: self.agenda.now(), wall_ms };
+        let (ledger, blobs) = (&self.ledgers[NODE], &self.nodes[NODE].disk);
+        let view = View { ledger, blobs, phase: self.phase, now: self.agenda.now(), wall_ms };
         if let Some(command) = self.workers[worker].look(&view) {
             self.send_for(worker, command);
         }
@@ -54,8 +56,10 @@ impl World {
     }
 
     pub(super) fn speak(&mut self, worker: usize, hold: Hold) {
-        let healthy = self.phase != Phase::Break;
-        if let Some(command) = self.workers[worker].speak(hold, healthy) {
+        let wall_ms = self.nodes[NODE].wall_ms();
+        let (ledger, blobs) = (&self.ledgers[NODE], &self.nodes[NODE].disk);
+        let view = View { ledger, blobs, phase: self.phase, now: self.agenda.now(), wall_ms };
+        if let Some(command) = self.workers[worker].speak(hold, &view) {
             self.send_for(worker, command);
         }
     }
@@ -65,15 +69,15 @@ impl World {
         self.send(Actor::Worker(worker), command, patience);
     }
 
-    fn send(&mut self, from: Actor, command: Command, patience: Ns) {
+    pub(super) fn send(&mut self, from: Actor, command: Command, patience: Ns) {
         self.sent += 1;
         self.tally.sent += 1;
         let id = self.sent;
-        let healthy = self.phase == Phase::Work && matches!(from, Actor::Client(_));
+        let healthy = self.phase == Phase::Work && !matches!(from, Actor::Worker(_));
         self.tally.healthy += u64::from(healthy);
-        self.note(What::Sent { call: id, from, verb: verb(&command), task: task_of(&command) });
-        let call =
-            Call { id, from, node: NODE, command, over: false, unknown: false, healthy, sent: self.agenda.now() };
+        self.note(What::Sent { call: id, from, verb: verb(&command), about: scope_of(&command) });
+        let (sent, wall_ms) = (self.agenda.now(), self.nodes[NODE].wall_ms());
+        let call = Call { id, from, node: NODE, command, over: false, unknown: false, healthy, sent, wall_ms };
         self.history.sent(&call);
         self.calls.insert(id, call);
         self.agenda.after(patience, Event::Timeout { call: id });
@@ -112,10 +116,10 @@ impl World {
     pub(super) fn answered(&mut self, node: usize, id: CallId, result: Result<Answer, Error>) {
         self.nodes[node].pending.remove(&id);
         let Some(call) = self.calls.get(&id) else { return };
-        let look = Look { now: self.agenda.now(), reader: &mut self.nodes[node].reader(), ledger: &self.ledgers[node] };
+        let look = Look { reader: &mut self.nodes[node].reader(), ledger: &self.ledgers[node] };
         self.invariants.answer(call, &result, look);
         self.history.answered(call, &result);
-        self.tally.fenced += u64::from(matches!(&result, Err(Error::Refused(Refusal::Fenced { .. }))));
+        self.tally.fenced += u64::from(is_fenced(&result));
         let how = how(&result);
         self.note(What::Answered { call: id, how });
         self.travel(id, Event::Deliver { call: id, word: Word::Answer(result) });
@@ -126,6 +130,11 @@ impl World {
         for call in calls {
             self.travel(call, Event::Deliver { call, word: Word::Unknown });
         }
+    }
+
+    /// The node's time may begin anew below where it was.
+    pub(super) fn forget_times(&mut self) {
+        self.calls.values_mut().filter(|call| !call.over).for_each(|call| call.wall_ms = 0);
     }
 
     pub(super) fn time_out(&mut self, id: CallId) {
@@ -152,6 +161,7 @@ impl World {
                 Next::Think(after) => self.agenda.after(after, Event::Think { client, again: false }),
             },
             Actor::Worker(worker) => self.worker_hears(worker, id, word),
+            Actor::Locker(_) | Actor::Sender(_) | Actor::Recipient(_) => self.party_hears(from, id, word),
         }
     }
 
@@ -178,11 +188,17 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         Ok(Answer::Ended { .. }) => "ended",
         Ok(Answer::Claimed(_)) => "claimed",
         Ok(Answer::Done { .. }) => "done",
-        Ok(Answer::Locked { .. } | Answer::Released) => "lock",
-        Ok(Answer::Message { .. } | Answer::Taken(_) | Answer::Replied { .. }) => "message",
         Ok(Answer::Swept { .. }) => "swept",
         Ok(Answer::Compacted { .. }) => "compacted",
-        Err(Error::Refused(Refusal::Fenced { .. })) => "fenced",
+        Ok(Answer::Locked { .. }) => "locked",
+        Ok(Answer::Released) => "released",
+        Ok(Answer::Message { state, .. }) => state.as_str(),
+        Ok(Answer::Taken(Some(_))) => "taken",
+        Ok(Answer::Taken(None)) => "nothing there",
+        Ok(Answer::Replied { completed: Some((_, true)), .. }) => "replied, and the step is done",
+        Ok(Answer::Replied { .. }) => "replied",
+        Err(_) if is_fenced(result) => "fenced",
+        Err(Error::Lock(lock::Refusal::Conflict { .. })) => "locked by another",
         Err(Error::Refused(Refusal::Held { .. })) => "held",
         Err(Error::Refused(_) | Error::Lock(_) | Error::Message(_) | Error::NotPurged(_)) => "refused",
         Err(Error::KeyReused { .. }) => "key reused",
@@ -193,4 +209,14 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         Err(Error::Stopped) => "stopped",
         Err(Error::Store(_)) => "unreadable",
     }
+}
+
+/// Whether a fence refused the word.
+fn is_fenced(result: &Result<Answer, Error>) -> bool {
+    matches!(
+        result,
+        Err(Error::Refused(Refusal::Fenced { .. })
+            | Error::Lock(lock::Refusal::Fenced { .. })
+            | Error::Message(message::Refusal::Fenced { .. }))
+    )
 }

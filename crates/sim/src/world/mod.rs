@@ -1,6 +1,6 @@
 //! The world: nodes, those who use them, and one agenda of everything that is going to happen.
 //!
-//! Every event is addressed: to a node, a client, a worker or the world itself. There is one node for now; clients speak
+//! Every event is addressed: to a node, to somebody who uses it, or to the world itself. There is one node for now; clients speak
 //! to a node by its number, and calls travel through [`calls`], so more nodes and a network between them are more
 //! entries in a list and more kinds of event, not another design.
 //!
@@ -11,14 +11,16 @@
 
 mod calls;
 mod faults;
+mod parties;
 mod processes;
+mod rest;
 
 use crate::{
-    actor::{Client, Phase, Worker},
-    call::{Call, CallId, Word},
+    actor::{Client, Party, Phase, Worker},
+    call::{Actor, Call, CallId, Word},
     fault::Fault,
     history::History,
-    invariant::{Broken, Invariants, Look, Rest},
+    invariant::Invariants,
     ledger::Ledger,
     node::Node,
     plan::Plan,
@@ -61,6 +63,8 @@ pub(crate) enum Event {
     Beat { worker: usize, hold: Hold, every: Ns },
     /// A worker is done with a step.
     Speak { worker: usize, hold: Hold },
+    /// A locker, a sender or a recipient does something.
+    Act { who: Actor },
     /// Something breaks.
     Break,
     /// A phase begins.
@@ -78,6 +82,8 @@ pub(crate) struct World {
     ledgers: Vec<Ledger>,
     clients: Vec<Client>,
     workers: Vec<Worker>,
+    /// Lockers, senders and recipients.
+    parties: BTreeMap<Actor, Box<dyn Party>>,
     calls: BTreeMap<CallId, Call>,
     sent: CallId,
     phase: Phase,
@@ -112,6 +118,7 @@ impl World {
         let nodes: Vec<Node> = (0..plan.nodes).map(|n| Node::new(n, rng.fork(), plan.wall_start_ms)).collect();
         let clients: Vec<Client> = (0..plan.clients).map(|n| Client::new(rng.fork(), plan.think_ms, n == 0)).collect();
         let workers: Vec<Worker> = (0..plan.workers).map(|n| Worker::new(n, rng.fork())).collect();
+        let parties = parties::all(&plan, &mut rng);
         let mut world = Self {
             agenda: Agenda::new(),
             rng,
@@ -119,6 +126,7 @@ impl World {
             nodes,
             clients,
             workers,
+            parties,
             calls: BTreeMap::new(),
             sent: 0,
             phase: Phase::Break,
@@ -146,6 +154,9 @@ impl World {
             let at = self.workers[worker].pause();
             self.agenda.at(at, Event::Look { worker });
         }
+        for (who, party) in &mut self.parties {
+            self.agenda.at(party.pause(), Event::Act { who: *who });
+        }
         self.agenda.at(self.plan.fault_gap, Event::Break);
         self.agenda.at(self.plan.break_ends, Event::Enter { phase: Phase::Work });
         self.agenda.at(self.plan.work_ends, Event::Enter { phase: Phase::Drain });
@@ -164,26 +175,10 @@ impl World {
                 break;
             }
         }
+        self.history.settle();
         let log = &self.ledgers[0].by_call;
         let unknown = self.calls.values().filter(|call| call.unknown);
         self.tally.settled = unknown.filter(|call| log.contains_key(&call.id)).count() as u64;
-    }
-
-    pub(crate) fn now(&self) -> Ns {
-        self.agenda.now()
-    }
-
-    /// Ops on all logs.
-    pub(crate) fn ops(&self) -> u64 {
-        self.ledgers.iter().map(Ledger::pos).sum()
-    }
-
-    pub(crate) fn tasks(&self) -> usize {
-        self.ledgers.iter().map(|ledger| ledger.tasks.len()).sum()
-    }
-
-    pub(crate) fn broken(&self) -> Option<&Broken> {
-        self.invariants.broken.as_ref()
     }
 
     fn handle(&mut self, event: Event) {
@@ -202,6 +197,7 @@ impl World {
             Event::Look { worker } => self.look(worker),
             Event::Beat { worker, hold, every } => self.beat(worker, hold, every),
             Event::Speak { worker, hold } => self.speak(worker, hold),
+            Event::Act { who } => self.act(who),
             Event::Break => self.break_something(),
             Event::Enter { phase } => self.enter(phase),
             Event::Settled { quiet } => self.settled(quiet),
@@ -220,27 +216,6 @@ impl World {
                 self.note(What::Phase { name: "drain" });
                 self.agenda.after(LOOK_EVERY, Event::Settled { quiet: false });
             }
-        }
-    }
-
-    /// Ends the run once everything was quiet twice, or the time is up.
-    fn settled(&mut self, quiet: bool) {
-        let is_quiet = self.ledgers.iter().all(|ledger| ledger.open.is_empty())
-            && self.calls.values().all(|call| call.over)
-            && self.workers.iter().all(Worker::is_idle)
-            && self.nodes.iter().all(|node| node.life.as_ref().is_some_and(|life| life.is_settled()));
-        if !(quiet && is_quiet) && self.now() < self.plan.rest_by {
-            return self.agenda.after(LOOK_EVERY, Event::Settled { quiet: is_quiet });
-        }
-        self.resting = true;
-        for (node, ledger) in self.nodes.iter().zip(&self.ledgers) {
-            let life = node.life.as_ref();
-            let rest = Rest {
-                sizes: life.map(|life| life.sizes()),
-                is_settled: life.is_some_and(|life| life.is_settled()),
-                at: self.agenda.now(),
-            };
-            self.invariants.rest(Look { now: rest.at, reader: &mut node.reader(), ledger }, &rest);
         }
     }
 

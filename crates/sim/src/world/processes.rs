@@ -4,6 +4,7 @@ use super::{Event, World};
 use crate::{
     fault::Fault,
     invariant::{Look, Turn},
+    ledger::Moments,
     node::{Input, Life, Turned},
     time::{MS, Ns},
     trace::What,
@@ -29,6 +30,7 @@ impl World {
             | Event::Look { .. }
             | Event::Beat { .. }
             | Event::Speak { .. }
+            | Event::Act { .. }
             | Event::Break
             | Event::Enter { .. }
             | Event::Settled { .. } => return Some(event),
@@ -74,6 +76,10 @@ impl World {
         let idle = woken && !turned.again && turned.handed.is_none() && turned.wake.is_some_and(|at| at <= now);
         let handed_ops = turned.handed.as_ref().map(|batch| batch.ops.len());
         let sizes = life.sizes();
+        if handed_ops.is_some() {
+            node.decided = (node.opened.take().unwrap_or(now), now);
+        }
+        node.opened = node.opened.or((sizes.open_ops > 0).then_some(now));
         self.invariants.turn(&Turn { sizes, handed_ops, idle, only_full });
         self.collect(index, number);
         self.follow(index, number, &turned);
@@ -81,14 +87,16 @@ impl World {
 
     /// Takes what the process has left on the panel.
     fn collect(&mut self, index: usize, life: u64) {
+        let jumped;
         let (mut answers, begun, stopped) = {
             let mut panel = self.nodes[index].panel.look();
-            let alerts = std::mem::take(&mut panel.alerts);
-            if alerts.iter().any(|alert| matches!(alert, Alert::ClockJump(_))) {
-                self.invariants.clock_alert();
-            }
+            jumped = std::mem::take(&mut panel.alerts).iter().any(|alert| matches!(alert, Alert::ClockJump(_)));
             (std::mem::take(&mut panel.answers), std::mem::take(&mut panel.begun), std::mem::take(&mut panel.stopped))
         };
+        if jumped {
+            let wall_ms = self.nodes[index].wall_ms();
+            self.invariants.clock_alert(self.agenda.now(), wall_ms);
+        }
         // Those who are told at one moment are told in no particular order: the engine keeps them in a hash map.
         answers.sort_by_key(|(call, _)| *call);
         for (call, result) in answers {
@@ -118,7 +126,6 @@ impl World {
         }
         if let Some(batch) = &turned.handed {
             let node = &mut self.nodes[index];
-            node.handed = (node.handed.1, now);
             let takes = node.commit_takes(now);
             self.agenda.after(takes, Event::Written { node: index, life });
             if std::mem::take(&mut node.kill_in_write) {
@@ -186,11 +193,11 @@ impl World {
     fn read_on(&mut self, index: usize) {
         let (now, trace, history) = (self.agenda.now(), &mut self.trace, &mut self.history);
         let mut reader = self.nodes[index].reader();
-        self.ledgers[index].read_on(self.nodes[index].handed, &mut reader, &mut self.invariants, &mut |op, seen| {
-            let call = crate::call::call_of(op);
-            trace.note(now, What::Op { pos: op.pos, kind: op.body.kind(), task: crate::task_of(op), call });
-            let steps = u16::try_from(seen.rows.steps.len()).unwrap_or(u16::MAX);
-            history.durable(op, steps, |step| seen.rows.steps[usize::from(step)].epoch);
+        let moments = Moments { now, decided: self.nodes[index].decided };
+        self.ledgers[index].read_on(moments, &mut reader, &mut self.invariants, &mut |seen| {
+            let (op, call) = (seen.op, crate::call::call_of(seen.op));
+            trace.note(now, What::Op { pos: op.pos, kind: op.body.kind(), about: op.header.scope, call });
+            history.durable(seen);
         });
     }
 
@@ -220,6 +227,7 @@ impl World {
         let pending = std::mem::take(&mut self.nodes[index].pending);
         self.note(What::Died { node: index, why, torn });
         self.cut_off(pending);
+        self.forget_times();
         let node = &mut self.nodes[index];
         node.panel.look().answers.clear();
         node.paused_until = 0;
@@ -240,15 +248,15 @@ impl World {
             drop(store);
         }
         self.read_on(index);
-        let look =
-            Look { now: self.agenda.now(), reader: &mut self.nodes[index].reader(), ledger: &self.ledgers[index] };
+        let look = Look { reader: &mut self.nodes[index].reader(), ledger: &self.ledgers[index] };
         self.invariants.start(look);
         let node = &mut self.nodes[index];
         node.lives += 1;
         match Life::start(node.lives, &node.disk, &node.panel, &self.plan.config) {
             Ok(life) => {
                 node.life = Some(life);
-                node.handed = (self.agenda.now(), self.agenda.now());
+                node.opened = Some(self.agenda.now());
+                self.invariants.started(self.agenda.now(), node.wall_ms());
                 let (life, pos) = (node.lives, self.ledgers[index].pos());
                 self.note(What::Started { node: index, life, pos });
                 self.soon(index);

@@ -114,6 +114,24 @@ fn r10_a_jump_of_the_clock_puts_the_sweep_of_locks_off_by_one_round() {
     assert_eq!(locks(&rig), 0);
 }
 
+/// By the new time everything has run out, and its holders could not know.
+#[test]
+fn r10_after_a_jump_of_the_clock_no_lock_is_taken_over_for_one_round() {
+    let mut rig = Rig::new();
+    held(rig.call(acquire("ann", "a")));
+    {
+        let mut levers = rig.levers.lock().unwrap();
+        levers.wall_ms += 3_600_000;
+        levers.jump = Some(Jump { by_ms: 3_600_000 });
+    }
+    rig.pass(0);
+    let refused = rig.call(acquire("ben", "a"));
+    assert!(matches!(refused, Err(Error::Lock(Refusal::Conflict { fence: 1, .. }))), "{refused:?}");
+    held(rig.call(acquire("ben", "b")));
+    rig.pass(5_000);
+    held(rig.call(acquire("ben", "a")));
+}
+
 /// The clock tells of a jump once. Whoever hears it first, locks or steps, both are put off.
 #[test]
 fn r10_one_jump_puts_off_locks_and_leases_alike() {

@@ -2,6 +2,7 @@
 
 use super::{Rig, name, worker};
 use crate::{
+    clock::Jump,
     driver::{Answer, Command, Delivery, Error, Letter, MessageCommand},
     world::Hold,
 };
@@ -14,7 +15,7 @@ use relaymesh_core::{
     op::Scope,
     task::Status,
 };
-use relaymesh_store::{Blob, Content, Reader as _, verify};
+use relaymesh_store::{Blob, Content, Error as StoreError, Reader as _, verify};
 use std::collections::BTreeSet;
 
 const LEASE_MS: u64 = 10_000;
@@ -214,4 +215,79 @@ fn d6_a_delivery_gets_one_fresh_term_after_a_restart() {
     assert_eq!(state(&rig, thread, message), State::Processing);
     let done = say(&mut rig, MessageCommand::Acknowledge { thread, held });
     assert_eq!(done, Ok(Answer::Message { thread, message, state: State::Done }));
+}
+
+/// Whoever did not hear the answer asks again, perhaps after the answer has completed the step.
+#[test]
+fn a_question_that_is_repeated_is_the_same_message_also_when_the_step_is_done() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let claim = Command::Claim { step: StepId { task, index: 0 }, worker: worker(1), lease_ms: 60_000 };
+    let Ok(Answer::Claimed(hold)) = rig.call(claim) else { panic!("not claimed") };
+    let (thread, message) = (Some(ThreadId::new(1, 1)), Some(MessageId::new(1, 2)));
+    let question = Letter { thread, message, asks: Some(hold), ..letter("reviewer", "1") };
+    let (thread, message) = send(&mut rig, question.clone());
+    let held = take(&mut rig, "reviewer").unwrap().held;
+    say(&mut rig, MessageCommand::Reply { thread, held, media: Media::Json, content: json("42") }).unwrap();
+    assert_eq!(rig.status(task), Status::Success);
+    let again = say(&mut rig, MessageCommand::Send(Box::new(question.clone())));
+    assert_eq!(again, Ok(Answer::Message { thread, message, state: State::Done }));
+    let other = Letter { message: None, ..question };
+    let refused = say(&mut rig, MessageCommand::Send(Box::new(other)));
+    assert!(matches!(refused, Err(Error::Refused(_))), "a new one must show a step that is held: {refused:?}");
+}
+
+/// Messages that are too old stand in the inbox until they are swept, and after a jump of the clock that takes a while.
+#[test]
+fn what_is_too_old_hides_nothing_that_waits_behind_it() {
+    let mut rig = Rig::new();
+    for _ in 0..5 {
+        send(&mut rig, Letter { ttl_ms: Some(5_000), ..letter("reviewer", "1") });
+    }
+    let (_, message) = send(&mut rig, letter("reviewer", "2"));
+    rig.levers.lock().unwrap().jump = Some(Jump { by_ms: 3_600_000 });
+    rig.pass(5_000);
+    assert_eq!(take(&mut rig, "reviewer").map(|delivery| delivery.held.message), Some(message));
+}
+
+/// A roll-back lets go of the step's rows. An answer that cannot read them again must not stand without its effect.
+#[test]
+fn r38_an_answer_is_rejected_when_the_step_that_it_completes_cannot_be_read() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let step = StepId { task, index: 0 };
+    let claim = Command::Claim { step, worker: worker(1), lease_ms: 60_000 };
+    let Ok(Answer::Claimed(hold)) = rig.call(claim) else { panic!("not claimed") };
+    let (thread, message) = send(&mut rig, Letter { asks: Some(hold), ..letter("reviewer", "1") });
+    let held = take(&mut rig, "reviewer").unwrap().held;
+    rig.disk.fail_next_commit(StoreError::Full { detail: "no room".to_owned() }, false);
+    assert!(matches!(rig.call(Command::Heartbeat { worker: worker(9) }), Err(Error::DiskFull(_))));
+    // Something else in the thread brings its rows, and only those, back into memory.
+    let other = Letter { thread: Some(thread), ..letter("writer", "2") };
+    rig.send(Command::Message(MessageCommand::Send(Box::new(other))));
+    rig.disk.fail_reads(1);
+    let reply = MessageCommand::Reply { thread, held, media: Media::Json, content: json("42") };
+    let refused = say(&mut rig, reply.clone());
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    assert_eq!(state(&rig, thread, message), State::Processing);
+    let answered = say(&mut rig, reply);
+    assert!(matches!(answered, Ok(Answer::Replied { completed: Some((_, true)), .. })), "{answered:?}");
+    assert_eq!(rig.status(task), Status::Success);
+}
+
+/// Whoever repeats a send may be another process, which has drawn another trace.
+#[test]
+fn a_send_that_is_repeated_under_another_trace_is_the_same_message() {
+    let mut rig = Rig::new();
+    let named = |trace_id| Letter {
+        thread: Some(ThreadId::new(1, 1)),
+        message: Some(MessageId::new(1, 2)),
+        trace_id,
+        ..letter("reviewer", "1")
+    };
+    let first = send(&mut rig, named(7));
+    assert_eq!(send(&mut rig, named(8)), first);
+    let other = Letter { priority: Priority::High, ..named(7) };
+    let refused = say(&mut rig, MessageCommand::Send(Box::new(other)));
+    assert!(matches!(refused, Err(Error::Message(_))), "{refused:?}");
 }

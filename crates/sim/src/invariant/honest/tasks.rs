@@ -1,13 +1,12 @@
-//! HONEST: every failure is one of three. *Done*: it is durable at the moment of the answer, exactly as told. *Rejected*:
-//! nothing was or will ever be written for this command, and the reason agrees with the rows. *Unknown*: the command is
-//! in the log or not, and either is fine.
-//!
-//! A command's number stands on the log, so "nothing was written" can be checked for ever after.
+//! Answers about tasks and their steps.
 
-use super::{Invariant, Look, Verdict, ensure};
+use super::{
+    super::{Look, Verdict, ensure},
+    wrote,
+};
 use crate::{
-    call::{Call, CallId, call_of},
-    ledger::{Ledger, OpSeen, Seen},
+    call::Call,
+    ledger::{Ledger, Seen},
 };
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -15,58 +14,15 @@ use relaymesh_core::{
     task::{Refusal, Status},
 };
 use relaymesh_runtime::{
-    driver::{Answer, Command, Error},
-    world::{Hold, Work},
+    driver::{Answer, Command, MessageCommand},
+    world::Hold,
 };
 use relaymesh_store::Reader as _;
-use std::collections::BTreeSet;
-
-#[derive(Debug, Default)]
-pub(crate) struct Honest {
-    rejected: BTreeSet<CallId>,
-}
-
-impl Invariant for Honest {
-    fn name(&self) -> &'static str {
-        "HONEST"
-    }
-
-    fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
-        let Some(call) = call_of(seen.op).filter(|call| self.rejected.contains(call)) else { return Ok(()) };
-        Err(format!("call {call} was rejected and is now on the log as op {}", seen.op.pos))
-    }
-
-    fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, look: &mut Look<'_>) -> Verdict {
-        let said = |found: String| format!("call {} ({}) was told {result:?}: {found}", call.id, call.verb());
-        match result {
-            Ok(answer) => done(call, answer, look).map_err(said),
-            Err(Error::Indeterminate(_)) => Ok(()),
-            Err(error) => {
-                let written = look.ledger.by_call.get(&call.id);
-                ensure(written.is_none(), || said(format!("but it is on the log: {written:?}")))?;
-                self.rejected.insert(call.id);
-                rejected(call, error, look.ledger).map_err(said)
-            }
-        }
-    }
-
-    /// Work begins only once its claim is durable.
-    fn work(&mut self, work: &Work, ledger: &Ledger) -> Verdict {
-        let claim = ledger.by_token.get(&work.hold.token);
-        let durable = claim.is_some_and(|claim| (claim.step, claim.epoch) == (work.hold.step, work.hold.epoch));
-        ensure(durable, || format!("work on {} epoch {} began before its claim", work.hold.step, work.hold.epoch))
-    }
-}
 
 /// The answer is durable, exactly as told.
-fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
+pub(super) fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
     let ledger = look.ledger;
-    let wrote = |kinds: &[Kind]| {
-        let written = ledger.by_call.get(&call.id);
-        ensure(written.is_some_and(|written| kinds.contains(&written.kind)), || {
-            format!("but nothing of the kind is durable: {written:?}")
-        })
-    };
+    let wrote = |kinds: &[Kind]| wrote(call, kinds, ledger);
     match (&call.command, answer) {
         (Command::Submit(submit), Answer::Accepted { task, merged, status, .. }) => {
             let seen = seen(ledger, *task)?;
@@ -102,23 +58,7 @@ fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
     }
 }
 
-/// The reason agrees with the rows.
-fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
-    match error {
-        Error::Refused(refusal) => refused(call, refusal, ledger),
-        Error::KeyReused { task, .. } => {
-            let holder = call.key().and_then(|key| ledger.by_key.get(key));
-            ensure(holder == Some(task), || format!("but the key belongs to {holder:?}"))
-        }
-        Error::Lock(_) | Error::Message(_) | Error::NotPurged(_) => {
-            Err("but nobody asked about a lock or a message".to_owned())
-        }
-        Error::TooLong { found, .. } => Err(format!("but nothing is {found} bytes long")),
-        Error::DiskFull(_) | Error::Busy { .. } | Error::Indeterminate(_) | Error::Stopped | Error::Store(_) => Ok(()),
-    }
-}
-
-fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdict {
+pub(super) fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdict {
     let Some((task, step, hold)) = subject(&call.command) else { return Err("but it names no task".to_owned()) };
     if *refusal == Refusal::NoTask {
         return ensure(!ledger.tasks.contains_key(&task), || "but the task is durable".to_owned());
@@ -166,6 +106,10 @@ fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdict {
 /// The task, step and hold that a command is about.
 fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> {
     match command {
+        Command::Message(MessageCommand::Send(letter)) => {
+            let hold = letter.asks?;
+            Some((hold.step.task, Some(hold.step), Some(hold)))
+        }
         Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) | Command::Life(_) => {
             None
         }

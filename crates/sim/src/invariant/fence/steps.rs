@@ -1,38 +1,28 @@
-//! FENCE: no word with a stale epoch or token ever changed a row, and the epochs of a step only grow. And no lease ends
-//! early: a full term of the monotonic clock passes since the claim, the last heartbeat or the start of the process,
-//! whatever the wall clock does; after a jump of the wall clock the process has said so first (R10, D6).
-//!
-//! This is a model of its own, a few lines without the kernel: who holds a step follows from the ops alone. A claim takes
-//! what nobody holds; the end of an attempt must show what the claim got.
+//! Steps: no lease ends early. A full term of the monotonic clock passes since the claim, the last heartbeat or the start
+//! of the process, whatever the wall clock does; after a jump of the wall clock the process has said so first (R10, D6).
 
-use super::{Invariant, Look, Verdict, ensure};
+use super::{
+    super::{Look, Verdict, ensure},
+    clock::Clock,
+};
 use crate::{
     call::Call,
     ledger::OpSeen,
     time::{MS, Ns},
 };
 use relaymesh_core::{
-    id::{LeaseToken, StepId, WorkerId},
+    id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{Body, CancelMode, ExpireReason, Held},
     task::Refusal,
 };
-use relaymesh_runtime::{
-    driver::{Answer, Command, Error},
-    world::Hold,
-};
+use relaymesh_runtime::driver::{Answer, Command, Error, MessageCommand};
 use relaymesh_store::Reader as _;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
-pub(crate) struct Fence {
+pub(super) struct Steps {
     steps: BTreeMap<StepId, Model>,
-    /// When and how far the wall clock was set since the process started or last said so.
-    unsaid: Vec<(Ns, i64)>,
-    started: Ns,
 }
-
-/// Below this a jump and the drift of the clock cannot be told apart.
-const JUMP_MS_MIN: u64 = 10_000;
 
 /// What the ops say of a step.
 #[derive(Debug, Default, Clone, Copy)]
@@ -47,13 +37,8 @@ struct Model {
     heard: Ns,
 }
 
-impl Invariant for Fence {
-    fn name(&self) -> &'static str {
-        "FENCE"
-    }
-
-    fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
-        let task = crate::task_of(seen.op);
+impl Steps {
+    pub(super) fn op(&mut self, task: TaskId, seen: &OpSeen<'_>, clock: &Clock) -> Verdict {
         match &seen.op.body {
             Body::ClaimWork { step, token, lease_ms, worker, .. } => {
                 let step = StepId { task, index: *step };
@@ -67,7 +52,7 @@ impl Invariant for Fence {
                 let (lease_ms, worker) = (*lease_ms, Some(*worker));
                 let (epoch, holder) = (model.epoch + 1, Some(*token));
                 *model = Model { epoch, holder, lease_ms, worker, heard: seen.decided.1, told: model.told };
-                let found = seen.after.map_or(0, |rows| rows.steps[usize::from(step.index)].epoch);
+                let found = seen.task().map_or(0, |rows| rows.steps[usize::from(step.index)].epoch);
                 ensure(found == model.epoch, || format!("{step} has epoch {found} after {} claims", model.epoch))
             }
             Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => {
@@ -76,7 +61,7 @@ impl Invariant for Fence {
             Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
                 let step = StepId { task, index: *step };
                 if let Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. } = &seen.op.body {
-                    self.in_time(step, seen.decided)?;
+                    self.in_time(step, seen.decided, clock)?;
                 }
                 let model = self.steps.entry(step).or_default();
                 let holds = model.holder.take().is_some() && model.epoch == *epoch;
@@ -93,25 +78,13 @@ impl Invariant for Fence {
             | Body::RedriveTask { .. }
             | Body::ApproveStep { .. }
             | Body::DenyStep { .. }
+            | crate::lock_bodies!()
+            | crate::message_bodies!()
             | crate::absent_bodies!() => Ok(()),
         }
     }
 
-    fn clock_set(&mut self, now: Ns, by_ms: i64) {
-        self.unsaid.push((now, by_ms));
-    }
-
-    fn clock_alert(&mut self) {
-        self.unsaid.clear();
-    }
-
-    fn start(&mut self, look: &mut Look<'_>) -> Verdict {
-        self.unsaid.clear();
-        self.started = look.now;
-        Ok(())
-    }
-
-    fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, look: &mut Look<'_>) -> Verdict {
+    pub(super) fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, look: &mut Look<'_>) -> Verdict {
         match (&call.command, result) {
             (Command::Heartbeat { worker }, Ok(_)) => {
                 for model in self.steps.values_mut().filter(|model| model.worker == Some(*worker)) {
@@ -128,22 +101,24 @@ impl Invariant for Fence {
             (
                 Command::Finish { hold, .. } | Command::Yield { hold, .. },
                 Err(Error::Refused(Refusal::Fenced { .. })),
-            ) => journalled(hold, look),
+            ) => journalled(hold.step, hold.epoch, look),
+            // The answer stands as a message; its word on the step is fenced like any other.
+            (
+                Command::Message(MessageCommand::Reply { thread, held, .. }),
+                Ok(Answer::Replied { completed: Some((step, false)), .. }),
+            ) => {
+                let asks = look.ledger.message(*thread, held.message).and_then(|row| row.draft.asks);
+                journalled(*step, asks.map_or(0, |asks| asks.epoch), look)
+            }
             _ => Ok(()),
         }
     }
-}
 
-impl Fence {
     /// A lease ran out: not before its time.
-    fn in_time(&self, step: StepId, (since, by): (Ns, Ns)) -> Verdict {
-        let unsaid_ms: i64 = self.unsaid.iter().map(|(_, ms)| ms).sum();
-        // Set back again before the decision, perhaps: then there was nothing to notice.
-        let settled = self.unsaid.iter().all(|(at, _)| *at < since);
-        let jumped = settled && unsaid_ms.unsigned_abs() > JUMP_MS_MIN;
-        ensure(!jumped, || format!("{step} expired after a jump of {unsaid_ms} ms that nobody noticed"))?;
+    fn in_time(&self, step: StepId, (since, by): (Ns, Ns), clock: &Clock) -> Verdict {
+        clock.noticed(since, &step.to_string())?;
         let Some(model) = self.steps.get(&step) else { return Ok(()) };
-        let heard = model.heard.max(self.started);
+        let heard = model.heard.max(clock.started());
         let passed_ms = by.saturating_sub(heard) / MS;
         ensure(passed_ms >= model.lease_ms, || {
             format!("{step} expired {passed_ms} ms after its worker was heard of; its lease is {} ms", model.lease_ms)
@@ -161,8 +136,8 @@ impl Fence {
 }
 
 /// A word that was fenced off is in the journal (D7).
-fn journalled(hold: &Hold, look: &mut Look<'_>) -> Verdict {
+fn journalled(step: StepId, epoch: u32, look: &mut Look<'_>) -> Verdict {
     let newest = look.reader.conflicts(256).map_err(|error| error.to_string())?;
-    let there = newest.iter().any(|conflict| conflict.step == hold.step && conflict.given == hold.epoch);
-    ensure(there, || format!("a fenced word on {} epoch {} is not in the journal", hold.step, hold.epoch))
+    let there = newest.iter().any(|conflict| conflict.step == step && conflict.given == epoch);
+    ensure(there, || format!("a fenced word on {step} epoch {epoch} is not in the journal"))
 }

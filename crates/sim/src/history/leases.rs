@@ -1,15 +1,16 @@
-//! What was done with leases, as those who did it saw it: for a check of linearizability.
+//! What was done with the leases of steps.
 //!
-//! Per step there are claims and ends of attempts, by workers (with the time between question and answer) and by the node
-//! itself (at the moment they are durable). A command that was never answered stays open: it may have happened at any
-//! time since, or never. Heartbeats do not count.
-//!
-//! Locks will have their own kind of history beside this one, with a specification of their own.
+//! Per step there are claims and ends of attempts. A command that was never answered stays open: it may have happened at
+//! any time since, or never. Heartbeats do not count.
 
-use crate::call::{Call, CallId, call_of};
+use super::{LeaseMoment, Moment, Thread, thread};
+use crate::{
+    call::{Call, call_of},
+    ledger::OpSeen,
+};
 use relaymesh_core::{
     id::StepId,
-    op::{Body, CancelMode, Op},
+    op::{Body, CancelMode, Kind},
     task::Refusal,
 };
 use relaymesh_runtime::driver::{Answer, Command, Error};
@@ -46,40 +47,25 @@ pub enum LeaseRet {
     Cleared,
 }
 
-/// One end of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// It was asked for.
-    Invoked(LeaseOp),
-    /// It was answered.
-    Returned(LeaseRet),
-    /// It came to nothing for sure: rejected before anybody looked at the lease.
-    Withdrawn,
-}
-
-/// Who does it: each operation has a number of its own.
-pub type Thread = u64;
-
 /// The operations on every step, in the order in which their ends were seen.
 #[derive(Debug, Default)]
-pub struct History {
-    steps: BTreeMap<StepId, Vec<(Thread, Moment)>>,
+pub(super) struct Leases {
+    steps: BTreeMap<StepId, Vec<LeaseMoment>>,
     own: u64,
 }
 
-impl History {
-    /// The operations on each step.
-    pub fn steps(&self) -> impl Iterator<Item = (StepId, &[(Thread, Moment)])> {
+impl Leases {
+    pub(super) fn steps(&self) -> impl Iterator<Item = (StepId, &[LeaseMoment])> {
         self.steps.iter().map(|(step, moments)| (*step, moments.as_slice()))
     }
 
-    pub(crate) fn sent(&mut self, call: &Call) {
+    pub(super) fn sent(&mut self, call: &Call) {
         if let Some((step, op)) = lease_op(&call.command) {
             self.note(step, thread(call.id), Moment::Invoked(op));
         }
     }
 
-    pub(crate) fn answered(&mut self, call: &Call, result: &Result<Answer, Error>) {
+    pub(super) fn answered(&mut self, call: &Call, result: &Result<Answer, Error>) {
         let Some((step, _)) = lease_op(&call.command) else { return };
         let moment = match result {
             Ok(Answer::Claimed(hold)) => Moment::Returned(LeaseRet::Claimed(hold.epoch)),
@@ -114,20 +100,26 @@ impl History {
         self.note(step, thread(call.id), moment);
     }
 
-    /// Nobody was there to take the command.
-    pub(crate) fn withdrawn(&mut self, call: &Call) {
+    pub(super) fn withdrawn(&mut self, call: &Call) {
         if let Some((step, _)) = lease_op(&call.command) {
             self.note(step, thread(call.id), Moment::Withdrawn);
         }
     }
 
     /// An op is durable: what the node did by itself happens now.
-    pub(crate) fn durable(&mut self, op: &Op, steps: u16, epoch: impl Fn(u16) -> u32) {
-        let task = crate::task_of(op);
-        let by_driver = call_of(op).is_none();
+    pub(super) fn durable(&mut self, seen: &OpSeen<'_>) {
+        let (op, Some(rows)) = (seen.op, seen.task()) else { return };
+        let task = rows.task.id;
+        // Whoever answers a question completes the step that asked, and knows nothing of its lease.
+        let answers = |call| seen.ledger.by_call.get(&call).is_some_and(|first| first.kind == Kind::ReplyMessage);
+        let by_driver = call_of(op).is_none_or(answers);
         match &op.body {
             Body::ClaimWork { step, .. } if by_driver => {
-                self.own(StepId { task, index: *step }, LeaseOp::Claim, LeaseRet::Claimed(epoch(*step)));
+                self.own(
+                    StepId { task, index: *step },
+                    LeaseOp::Claim,
+                    LeaseRet::Claimed(rows.steps[usize::from(*step)].epoch),
+                );
             }
             Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } if by_driver => {
                 self.own(StepId { task, index: held.step }, LeaseOp::End { epoch: held.epoch }, LeaseRet::Ended);
@@ -136,7 +128,7 @@ impl History {
                 self.own(StepId { task, index: *step }, LeaseOp::End { epoch: *epoch }, LeaseRet::Ended);
             }
             Body::CancelTask { mode: CancelMode::Hard, .. } => {
-                for index in 0..steps {
+                for (index, _) in rows.indexed() {
                     self.own(StepId { task, index }, LeaseOp::Clear, LeaseRet::Cleared);
                 }
             }
@@ -149,6 +141,8 @@ impl History {
             | Body::RedriveTask { .. }
             | Body::ApproveStep { .. }
             | Body::DenyStep { .. }
+            | crate::lock_bodies!()
+            | crate::message_bodies!()
             | crate::absent_bodies!() => {}
         }
     }
@@ -160,14 +154,9 @@ impl History {
         self.note(step, thread, Moment::Returned(ret));
     }
 
-    fn note(&mut self, step: StepId, thread: Thread, moment: Moment) {
+    fn note(&mut self, step: StepId, thread: Thread, moment: Moment<LeaseOp, LeaseRet>) {
         self.steps.entry(step).or_default().push((thread, moment));
     }
-}
-
-/// Calls have even numbers, what the node does by itself has odd ones.
-fn thread(call: CallId) -> Thread {
-    call * 2
 }
 
 fn lease_op(command: &Command) -> Option<(StepId, LeaseOp)> {

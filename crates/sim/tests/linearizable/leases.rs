@@ -1,19 +1,15 @@
-//! Whether what workers and the node did with leases has a sequential explanation.
-//!
 //! The specification is a register with a fence: a claim takes what nobody holds and gets the next epoch, an end counts
-//! only for the epoch in force. Operations overlap, answers get lost, processes die; still there must be one order, in
-//! agreement with who had finished before whom began, in which every answer is right. An operation without an answer may
-//! stand anywhere after its beginning, or nowhere.
-//!
-//! Locks will get a specification of their own here.
+//! only for the epoch in force. An operation without an answer may stand anywhere after its beginning, or nowhere.
 
+use super::{Judged, judge};
 use relaymesh_sim::{
     history::{LeaseOp, LeaseRet, Moment, Thread},
     run,
 };
+use stateright::semantics::SequentialSpec;
 use std::collections::BTreeMap;
 
-use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
+type Moments = [(Thread, Moment<LeaseOp, LeaseRet>)];
 
 /// A leased step.
 #[derive(Debug, Clone, Default)]
@@ -52,44 +48,23 @@ impl SequentialSpec for Lease {
     }
 }
 
-/// How a history is judged.
-#[derive(Debug, PartialEq, Eq)]
-enum Judged {
-    Linearizable,
-    Not,
-}
-
-fn judge(moments: &[(Thread, Moment)]) -> Judged {
-    // What came to nothing for sure was never there.
-    let gone = |thread: Thread| moments.contains(&(thread, Moment::Withdrawn));
-    let mut tester = LinearizabilityTester::new(Lease::default());
-    let ranks = ranks(moments);
-    for (thread, moment) in moments.iter().filter(|(thread, _)| !gone(*thread)) {
-        let rank = ranks[thread];
-        let valid = match moment {
-            Moment::Invoked(op) => tester.on_invoke(rank, *op).is_ok(),
-            Moment::Returned(ret) => tester.on_return(rank, *ret).is_ok(),
-            Moment::Withdrawn => true,
-        };
-        assert!(valid, "one question, one answer: {moments:?}");
-    }
-    if tester.is_consistent() { Judged::Linearizable } else { Judged::Not }
-}
-
-/// The tester tries its threads in their order. Those with an answer come first, by time; what was never answered is
-/// tried only where nothing else explains the rest. Any other order takes for ever.
-fn ranks(moments: &[(Thread, Moment)]) -> BTreeMap<Thread, (bool, usize)> {
+/// Those with an answer come first, by time; what was never answered is tried only where nothing else explains the rest.
+fn ranks(moments: &Moments) -> BTreeMap<Thread, (u64, u64)> {
     let answered = |thread: Thread| moments.iter().any(|(t, m)| *t == thread && matches!(m, Moment::Returned(_)));
     let mut ranks = BTreeMap::new();
-    for (place, (thread, _)) in moments.iter().enumerate() {
-        ranks.entry(*thread).or_insert((!answered(*thread), place));
+    for (place, (thread, _)) in (0..).zip(moments) {
+        ranks.entry(*thread).or_insert((u64::from(!answered(*thread)), place));
     }
     ranks
 }
 
+fn judged(moments: &Moments) -> Judged {
+    judge(Lease::default(), moments, &ranks(moments))
+}
+
 #[test]
 fn leases_are_linearizable() {
-    let (mut judged, mut concurrent) = (0, 0);
+    let (mut count, mut concurrent) = (0, 0);
     for seed in 0..60 {
         let report = run(seed);
         for (step, moments) in report.history.steps() {
@@ -97,14 +72,13 @@ fn leases_are_linearizable() {
             if by_workers == 0 {
                 continue; // only the node itself, one after the other
             }
-            assert_eq!(judge(moments), Judged::Linearizable, "seed {seed}, {step}: {moments:#?}");
-            judged += 1;
-            let overlaps =
-                |pair: &[(Thread, Moment)]| matches!((pair[0].1, pair[1].1), (Moment::Invoked(_), Moment::Invoked(_)));
+            assert_eq!(judged(moments), Judged::Linearizable, "seed {seed}, {step}: {moments:#?}");
+            count += 1;
+            let overlaps = |pair: &Moments| matches!((pair[0].1, pair[1].1), (Moment::Invoked(_), Moment::Invoked(_)));
             concurrent += usize::from(moments.windows(2).any(overlaps));
         }
     }
-    assert!(judged > 500 && concurrent > 50, "{judged} histories, {concurrent} with overlap: too few to mean anything");
+    assert!(count > 500 && concurrent > 50, "{count} histories, {concurrent} with overlap: too few to mean anything");
 }
 
 #[test]
@@ -113,12 +87,12 @@ fn a_stale_end_that_counts_is_found() {
     use LeaseRet::{Claimed, Ended, Fenced};
     let op = |thread, op, ret| [(thread, Moment::Invoked(op)), (thread, Moment::Returned(ret))];
     let fine = [op(1, Claim, Claimed(1)), op(3, End { epoch: 1 }, Ended), op(2, End { epoch: 1 }, Fenced)].concat();
-    assert_eq!(judge(&fine), Judged::Linearizable);
+    assert_eq!(judged(&fine), Judged::Linearizable);
     let stale = [op(1, Claim, Claimed(1)), op(3, End { epoch: 1 }, Ended), op(2, End { epoch: 1 }, Ended)].concat();
-    assert_eq!(judge(&stale), Judged::Not, "the second end of one epoch");
+    assert_eq!(judged(&stale), Judged::Not, "the second end of one epoch");
     let twice = [op(2, Claim, Claimed(1)), op(4, Claim, Claimed(1))].concat();
-    assert_eq!(judge(&twice), Judged::Not, "an epoch given out twice");
+    assert_eq!(judged(&twice), Judged::Not, "an epoch given out twice");
     let mut unknown = vec![(2, Moment::Invoked(Claim))];
     unknown.extend(op(1, End { epoch: 1 }, Ended));
-    assert_eq!(judge(&unknown), Judged::Linearizable, "an unanswered claim may have happened");
+    assert_eq!(judged(&unknown), Judged::Linearizable, "an unanswered claim may have happened");
 }

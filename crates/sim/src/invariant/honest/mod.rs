@@ -1,0 +1,111 @@
+//! HONEST: every failure is one of three. *Done*: it is durable at the moment of the answer, exactly as told. *Rejected*:
+//! nothing was or will ever be written for this command, and the reason agrees with the rows. *Unknown*: the command is
+//! in the log or not, and either is fine.
+//!
+//! A command's number stands on the log, so "nothing was written" can be checked for ever after.
+
+mod locks;
+mod messages;
+mod tasks;
+
+use super::{Invariant, Look, Verdict, ensure};
+use crate::{
+    call::{Call, CallId, call_of},
+    ledger::{Ledger, OpSeen},
+};
+use relaymesh_core::op::Kind;
+use relaymesh_runtime::{
+    driver::{Answer, Command, Error, MessageCommand},
+    world::Work,
+};
+use std::collections::BTreeSet;
+
+#[derive(Debug, Default)]
+pub(crate) struct Honest {
+    rejected: BTreeSet<CallId>,
+}
+
+impl Invariant for Honest {
+    fn name(&self) -> &'static str {
+        "HONEST"
+    }
+
+    fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
+        let Some(call) = call_of(seen.op).filter(|call| self.rejected.contains(call)) else { return Ok(()) };
+        Err(format!("call {call} was rejected and is now on the log as op {}", seen.op.pos))
+    }
+
+    fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, look: &mut Look<'_>) -> Verdict {
+        let said = |found: String| format!("call {} ({}) was told {result:?}: {found}", call.id, call.verb());
+        match result {
+            Ok(answer) => done(call, answer, look).map_err(said),
+            Err(Error::Indeterminate(_)) => Ok(()),
+            Err(error) => {
+                let written = look.ledger.by_call.get(&call.id);
+                ensure(written.is_none(), || said(format!("but it is on the log: {written:?}")))?;
+                self.rejected.insert(call.id);
+                rejected(call, error, look.ledger).map_err(said)
+            }
+        }
+    }
+
+    /// Work begins only once its claim is durable.
+    fn work(&mut self, work: &Work, ledger: &Ledger) -> Verdict {
+        let claim = ledger.by_token.get(&work.hold.token);
+        let durable = claim.is_some_and(|claim| (claim.step, claim.epoch) == (work.hold.step, work.hold.epoch));
+        ensure(durable, || format!("work on {} epoch {} began before its claim", work.hold.step, work.hold.epoch))
+    }
+}
+
+/// The answer is durable, exactly as told.
+fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
+    match &call.command {
+        Command::Lock(command) => locks::done(call, command, answer, look.ledger),
+        Command::Message(command) => messages::done(call, command, answer, look.ledger),
+        // Nobody asks for it yet.
+        Command::Life(_) => Ok(()),
+        Command::Submit(_)
+        | Command::Record { .. }
+        | Command::Wait { .. }
+        | Command::Claim { .. }
+        | Command::Heartbeat { .. }
+        | Command::Finish { .. }
+        | Command::Yield { .. }
+        | Command::Cancel { .. }
+        | Command::Redrive { .. }
+        | Command::Approve { .. }
+        | Command::Deny { .. } => tasks::done(call, answer, look),
+    }
+}
+
+/// The reason agrees with the rows.
+fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
+    match (error, &call.command) {
+        (Error::Lock(refusal), Command::Lock(command)) => locks::refused(call, command, refusal, ledger),
+        (Error::Message(refusal), Command::Message(command)) => messages::refused(call, command, refusal, ledger),
+        (Error::NotPurged(scope), _) => Err(format!("but nobody asked to purge {scope}")),
+        (Error::Lock(_) | Error::Message(_), _) => Err("but nobody asked about a lock or a message".to_owned()),
+        (Error::Refused(refusal), command) => {
+            if let Command::Message(MessageCommand::Send(letter)) = command {
+                messages::is_new(call, letter, ledger)?;
+            }
+            tasks::refused(call, refusal, ledger)
+        }
+        (Error::KeyReused { task, .. }, _) => {
+            let holder = call.key().and_then(|key| ledger.by_key.get(key));
+            ensure(holder == Some(task), || format!("but the key belongs to {holder:?}"))
+        }
+        (Error::TooLong { found, .. }, command) => messages::too_long(command, *found),
+        (Error::DiskFull(_) | Error::Busy { .. } | Error::Indeterminate(_) | Error::Stopped | Error::Store(_), _) => {
+            Ok(())
+        }
+    }
+}
+
+/// An op of one of these kinds was written for the call.
+fn wrote(call: &Call, kinds: &[Kind], ledger: &Ledger) -> Verdict {
+    let written = ledger.by_call.get(&call.id);
+    ensure(written.is_some_and(|written| kinds.contains(&written.kind)), || {
+        format!("but nothing of the kind is durable: {written:?}")
+    })
+}
