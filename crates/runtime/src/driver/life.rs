@@ -17,7 +17,7 @@ use relaymesh_core::{
     kernel::{self, Rows},
     name::Name,
     op::{Body, ChainHead, Scope},
-    task::{Refusal, spec::IdempotencyKey},
+    task::{Refusal, Status, fail::shortened, spec::IdempotencyKey},
 };
 use relaymesh_store::{Head, IdempotencyRow, KeyPut, Reader, life::droppable};
 use std::collections::BTreeSet;
@@ -100,7 +100,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         for scope in scopes {
             match self.purge(scope, caller) {
                 Ok(()) => count += 1,
-                Err(error @ (Error::Store(_) | Error::Indeterminate(_))) => return Err(error),
+                Err(error @ (Error::Store(_) | Error::Indeterminate(_))) if count == 0 => return Err(error),
+                // What was decided before it stays decided; the rest is for the next time.
+                Err(Error::Store(_) | Error::Indeterminate(_)) => return Ok(Answer::Swept { count, more: true }),
                 Err(_) => {} // purged or taken up again in a batch that no reader sees yet
             }
         }
@@ -111,7 +113,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn sweep_keys(&mut self, until_ms: u64) -> Result<Answer, Error> {
         let swept_ms = self.reader.life().map_err(Error::Store)?.swept_ms;
         let mut last = (swept_ms, u64::MAX);
-        let (mut looked, mut count) = (0, 0);
+        let (mut looked, mut over) = (0, Vec::new());
         let up_to_ms = 'all: loop {
             let page = self.reader.ended(until_ms, Some(last), SWEEP_MAX).map_err(Error::Store)?;
             if page.is_empty() {
@@ -126,26 +128,33 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let Some(task) = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)? else { continue };
                 let Ok(row) = self.key_of(task) else { continue };
                 if self.is_over(task) && self.has_key(&row)? {
-                    self.note_key(row.namespace.clone(), row.key.clone(), None);
-                    self.open.batch.keys.push(KeyPut::Removed(row));
-                    count += 1;
+                    over.push(row);
                 }
             }
         };
+        // All was read: from here on nothing can fail half way.
+        let count = over.len() as u64;
+        for row in over {
+            self.note_key(row.namespace.clone(), row.key.clone(), None);
+            self.open.batch.keys.push(KeyPut::Removed(row));
+        }
         if looked > 0 && up_to_ms > swept_ms {
             self.open.batch.swept_ms = self.open.batch.swept_ms.max(Some(up_to_ms));
         }
         Ok(Answer::Swept { count, more: up_to_ms < until_ms })
     }
 
-    /// A task that is taken up again has its key again, unless another task has it by now.
-    pub(super) fn reclaim_key(&mut self, task: TaskId) -> Result<(), Error> {
+    /// Takes a task up again. It has its key again, unless another task has it by now.
+    pub(super) fn redrive(&mut self, task: TaskId, caller: &Caller, reason: &str) -> Result<Status, Error> {
+        // Read first: what is written cannot be taken back.
         let row = self.key_of(task)?;
-        if self.known(&row.namespace, &row.key)?.is_none() {
+        let is_free = self.known(&row.namespace, &row.key)?.is_none();
+        let status = self.write(task, caller, Body::RedriveTask { reason: shortened(reason) })?;
+        if is_free {
             self.note_key(row.namespace.clone(), row.key.clone(), Some(task));
             self.open.batch.keys.push(KeyPut::Added(row));
         }
-        Ok(())
+        Ok(status)
     }
 
     /// What became of a key, until a reader can see it.

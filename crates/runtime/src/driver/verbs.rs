@@ -47,10 +47,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Cancel { task, mode, reason } => {
                 self.write(task, &caller, Body::CancelTask { mode, reason: shortened(&reason) }).map(done)
             }
-            Command::Redrive { task, reason } => {
-                let body = Body::RedriveTask { reason: shortened(&reason) };
-                self.write(task, &caller, body).and_then(|status| self.reclaim_key(task).map(|()| done(status)))
-            }
+            Command::Redrive { task, reason } => self.redrive(task, &caller, &reason).map(done),
             Command::Approve { step, ask } => {
                 self.write(step.task, &caller, Body::ApproveStep { step: step.index, ask }).map(done)
             }
