@@ -23,7 +23,7 @@ use std::{
 /// Ended: which caller's task, and how.
 type End = (usize, Result<Answer, DriverError>);
 
-struct Load {
+pub(super) struct Load {
     handle: Handle,
     caller: Caller,
     namespace: Name,
@@ -83,19 +83,27 @@ pub(super) fn growth(dir: &Path, tasks: u64) -> Result<Value, Error> {
     }))
 }
 
-fn start(dir: &Path) -> Result<Driver<SqliteStore>, Error> {
+pub(super) fn start(dir: &Path) -> Result<Driver<SqliteStore>, Error> {
     std::fs::create_dir_all(dir).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
-    let store = SqliteStore::create(&dir.join("root"), NodeId::new(1, rand::random()), &Options::default())?;
+    drive(SqliteStore::create(&dir.join("root"), NodeId::new(1, rand::random()), &Options::default())?)
+}
+
+/// A driver on a store that is there.
+pub(super) fn open(root: &Path) -> Result<Driver<SqliteStore>, Error> {
+    drive(SqliteStore::open(root, &Options::default())?)
+}
+
+fn drive(store: SqliteStore) -> Result<Driver<SqliteStore>, Error> {
     let blobs = store.blobs();
     Ok(Driver::start(store, Config::default(), |finished| Host::new(0, blobs, finished, |_| {}))?)
 }
 
-fn stop(driver: Driver<SqliteStore>) -> Result<(), Error> {
+pub(super) fn stop(driver: Driver<SqliteStore>) -> Result<(), Error> {
     driver.stop().map(drop).map_err(|why| Error::new(Code::Indeterminate, why))
 }
 
 impl Load {
-    fn new(handle: Handle, callers: usize) -> Self {
+    pub(super) fn new(handle: Handle, callers: usize) -> Self {
         let name = |text: &str| text.parse::<Name>().expect("a literal name");
         Self {
             handle,
@@ -109,14 +117,33 @@ impl Load {
     }
 
     /// Runs `count` tasks and gives what each cost, in microseconds.
-    fn cost_us(&mut self, count: u64) -> Result<f64, Error> {
+    pub(super) fn cost_us(&mut self, count: u64) -> Result<f64, Error> {
         let begun = Instant::now();
         self.run(count, &mut |_| {})?;
         Ok(begun.elapsed().as_secs_f64() * 1e6 / count as f64)
     }
 
+    /// Where its commands go.
+    pub(super) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Who gives them.
+    pub(super) fn caller(&self) -> Caller {
+        self.caller.clone()
+    }
+
+    /// Runs `count` tasks and gives what they took.
+    pub(super) fn latencies(&mut self, count: u64) -> Result<Value, Error> {
+        let mut took = Vec::new();
+        self.run(count, &mut |latency| took.push(latency))?;
+        Ok(json!({
+            "work_p50_ms": percentile(&mut took, 50.0), "work_p99_ms": percentile(&mut took, 99.0),
+        }))
+    }
+
     /// `count` tasks, every caller with one under way at any time.
-    fn run(&mut self, count: u64, took: &mut dyn FnMut(Duration)) -> Result<(), Error> {
+    pub(super) fn run(&mut self, count: u64, took: &mut dyn FnMut(Duration)) -> Result<(), Error> {
         let (mut left, mut open) = (count, 0);
         for caller in 0..self.started.len() {
             if left > 0 {

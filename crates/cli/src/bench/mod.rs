@@ -9,6 +9,7 @@
 //! A *caller* submits a task, waits until it has ended, and submits the next; many callers share a thread, as they do
 //! behind a socket. A task is three ops: the submit, the claim and the completion by the builtin `echo`.
 
+mod fold;
 mod load;
 mod report;
 
@@ -46,6 +47,11 @@ pub(crate) enum Part {
         #[arg(long)]
         tasks: u64,
     },
+    /// A log that is read, folded, rebuilt and let go of
+    Fold {
+        #[arg(long)]
+        tasks: u64,
+    },
     /// Many tasks, to see what growth costs
     Growth {
         #[arg(long)]
@@ -64,6 +70,7 @@ pub(crate) fn part(dir: &Path, part: &Part) -> Result<Value, Error> {
             json!({ "p50_ms": load::percentile(&mut took, 50.0), "p99_ms": load::percentile(&mut took, 99.0) })
         }
         Part::Callers { callers, tasks } => load::callers(dir, *callers, *tasks)?,
+        Part::Fold { tasks } => fold::measure(dir, *tasks)?,
         Part::Growth { tasks } => load::growth(dir, *tasks)?,
     })
 }
@@ -92,6 +99,18 @@ pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -
         report.growth = Some(runner.run(&format!("{tasks} tasks"), &["growth", "--tasks", &tasks.to_string()])?);
     }
     report.print(json);
+    Ok(())
+}
+
+/// Measures what becomes of a log of so many tasks, and prints the report.
+pub(crate) fn fold(dir: &Path, tasks: u64, json: bool) -> Result<(), Error> {
+    let mut runner = Runner { dir: dir.to_owned(), number: 0 };
+    let found = runner.run("fold", &["fold", "--tasks", &tasks.to_string()])?;
+    if json {
+        crate::output::value(&found);
+    } else {
+        fold::print(&found);
+    }
     Ok(())
 }
 

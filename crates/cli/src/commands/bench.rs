@@ -10,7 +10,8 @@ use std::path::PathBuf;
 Examples:
   relaymesh bench kernel --quick          a minute: is this build as fast as it should be here?
   relaymesh bench kernel                  all of it, a million tasks included
-  relaymesh bench kernel --json           for a program")]
+  relaymesh bench kernel --json           for a program
+  relaymesh bench fold                    what becomes of a log of a million ops")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -20,6 +21,8 @@ pub(crate) struct Args {
 enum What {
     /// Submit, claim and complete no-op tasks through the driver, synced, beside plain SQLite without logic
     Kernel(Kernel),
+    /// Fold a long log, rebuild it, purge and compact it, and what that does to work beside it
+    Fold(Fold),
     /// One part of a benchmark, in a process of its own
     #[command(hide = true)]
     Part {
@@ -43,6 +46,16 @@ struct Kernel {
     growth_tasks: u64,
 }
 
+#[derive(Debug, clap::Args)]
+struct Fold {
+    /// Tasks on the log, three ops each
+    #[arg(long, value_name = "N", default_value_t = 333_334)]
+    tasks: u64,
+    /// Where to write; the disk under this folder is what is measured
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
 /// Measures and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     match &args.what {
@@ -50,6 +63,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             let growth = (!kernel.quick).then_some(kernel.growth_tasks);
             bench::kernel(&kernel.dir, kernel.quick, growth, context.json)?;
         }
+        What::Fold(fold) => bench::fold(&fold.dir, fold.tasks, context.json)?,
         What::Part { dir, part } => crate::output::line(&bench::part(dir, part)?.to_string()),
     }
     Ok(Exit::Done)
