@@ -2,11 +2,12 @@
 //!
 //! [`driver`] takes commands, decides them with the kernel, commits them in batches and answers when they are durable.
 //! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents.
-//! [`upkeep`] lets go of what is over.
+//! [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
 pub mod builtin;
 pub mod clock;
 pub mod driver;
 pub mod host;
+pub mod rebuild;
 pub mod upkeep;
 pub mod world;

@@ -80,6 +80,10 @@ impl Reader for SqliteReader {
         self.at_one_moment(|connection| rows::task_at(connection, key))
     }
 
+    fn tasks_by_key(&mut self, after: Option<u64>, limit: usize) -> Result<Vec<TaskRows>, Error> {
+        self.at_one_moment(|connection| rows::tasks_by_key(connection, after, limit))
+    }
+
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
         scopes::scope(&self.connection, scope)
     }
@@ -134,6 +138,10 @@ impl Reader for SqliteReader {
 
     fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error> {
         rows::content(&self.connection, key)
+    }
+
+    fn contents(&mut self, first: u64, last: u64) -> Result<Vec<(ContentKey, Content)>, Error> {
+        rows::contents(&self.connection, first, last)
     }
 
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {

@@ -66,28 +66,54 @@ pub(crate) fn task_row(row: &Row<'_>) -> Result<Task, Error> {
     if agrees().map_err(failed)? { Ok(task) } else { Err(disagrees("task", key, id)) }
 }
 
+const STEPS: &str = "SELECT step_key, agent, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
+     updated_at_ms, sum, row, artifact_pos FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key";
+
 fn steps(connection: &Connection, task: &Task) -> Result<Vec<Step>, Error> {
-    let failed = |error| failure::sqlite("cannot read the steps of a task", &error);
-    let bound = |key| columns::int(StepKey::new(key, 0).raw());
-    let read = || Ok((bound(task.key)?, bound(task.key + 1)?));
-    let (from, to) = read().map_err(failed)?;
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT step_key, agent, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
-             updated_at_ms, sum, row, artifact_pos FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key",
-        )
-        .map_err(failed)?;
-    let mut found = statement.query([from, to]).map_err(failed)?;
-    let mut steps = Vec::new();
-    while let Some(row) = found.next().map_err(failed)? {
-        let place = u16::try_from(steps.len()).unwrap_or(u16::MAX);
-        let key = StepKey::from_raw(columns::unsigned(row, 0).map_err(failed)?);
-        if key.place() != place {
-            return Err(failure::damaged(format!("step {place} of {} is missing", task.id)));
-        }
-        steps.push(step_row(row, task, place)?);
-    }
+    let mut rows = [TaskRows { task: task.clone(), steps: Vec::new() }];
+    fill(connection, &mut rows)?;
+    let [TaskRows { steps, .. }] = rows;
     Ok(steps)
+}
+
+/// Reads the steps of tasks that follow each other by key.
+fn fill(connection: &Connection, tasks: &mut [TaskRows]) -> Result<(), Error> {
+    let failed = |error| failure::sqlite("cannot read the steps of tasks", &error);
+    let (Some(first), Some(last)) = (tasks.first(), tasks.last()) else { return Ok(()) };
+    let bound = |key| columns::int(StepKey::new(key, 0).raw()).map_err(failed);
+    let (from, to) = (bound(first.task.key)?, bound(last.task.key + 1)?);
+    let mut statement = connection.prepare_cached(STEPS).map_err(failed)?;
+    let mut found = statement.query([from, to]).map_err(failed)?;
+    let mut tasks = tasks.iter_mut().peekable();
+    while let Some(row) = found.next().map_err(failed)? {
+        let key = StepKey::from_raw(columns::unsigned(row, 0).map_err(failed)?);
+        while tasks.peek().is_some_and(|rows| rows.task.key < key.task()) {
+            tasks.next();
+        }
+        // A step without a task is no task's step; the counts will tell.
+        let Some(rows) = tasks.peek_mut().filter(|rows| rows.task.key == key.task()) else { continue };
+        let place = u16::try_from(rows.steps.len()).unwrap_or(u16::MAX);
+        if key.place() != place {
+            return Err(failure::damaged(format!("step {place} of {} is missing", rows.task.id)));
+        }
+        let step = step_row(row, &rows.task, place)?;
+        rows.steps.push(step);
+    }
+    Ok(())
+}
+
+/// The rows of tasks by key, those after the given one. The caller sees to it that both reads are of one moment.
+pub(crate) fn tasks_by_key(connection: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<TaskRows>, Error> {
+    let failed = |error| failure::sqlite("cannot read tasks", &error);
+    let sql = format!("SELECT {TASK_COLUMNS} FROM task_rows WHERE task_key > ?1 ORDER BY task_key LIMIT ?2");
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let mut found = statement.query((after.map_or(-1, columns::time), count(limit))).map_err(failed)?;
+    let mut tasks = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        tasks.push(TaskRows { task: task_row(row)?, steps: Vec::new() });
+    }
+    fill(connection, &mut tasks)?;
+    Ok(tasks)
 }
 
 fn step_row(row: &Row<'_>, task: &Task, place: u16) -> Result<Step, Error> {
@@ -134,14 +160,28 @@ pub(crate) fn content(connection: &Connection, key: ContentKey) -> Result<Option
     let failed = |error| failure::sqlite("cannot read content", &error);
     let sql = "SELECT bytes, blob_hash, blob_bytes FROM content WHERE content_key = ?1";
     let mut statement = connection.prepare_cached(sql).map_err(failed)?;
-    let read = |row: &Row<'_>| {
-        let hash: Option<[u8; 32]> = row.get(1)?;
-        Ok(match hash {
-            None => Content::Inline(row.get(0)?),
-            Some(hash) => Content::Blob(Blob::new(Hash(hash), row.get(2)?, None)),
-        })
+    statement.query_row([columns::time(key.raw())], content_row).optional().map_err(failed)
+}
+
+/// What lies at the keys of these ops.
+pub(crate) fn contents(connection: &Connection, first: u64, last: u64) -> Result<Vec<(ContentKey, Content)>, Error> {
+    let ask = || {
+        let sql = "SELECT bytes, blob_hash, blob_bytes, content_key FROM content \
+                   WHERE content_key >= ?1 AND content_key < ?2 ORDER BY content_key";
+        let mut statement = connection.prepare_cached(sql)?;
+        let range = [ContentKey::new(first, 0), ContentKey::new(last + 1, 0)].map(|key| columns::time(key.raw()));
+        let read = |row: &Row<'_>| Ok((ContentKey::from_raw(columns::unsigned(row, 3)?), content_row(row)?));
+        statement.query_map(range, read)?.collect::<rusqlite::Result<_>>()
     };
-    statement.query_row([columns::time(key.raw())], read).optional().map_err(failed)
+    ask().map_err(|error| failure::sqlite("cannot read content", &error))
+}
+
+fn content_row(row: &Row<'_>) -> rusqlite::Result<Content> {
+    let hash: Option<[u8; 32]> = row.get(1)?;
+    Ok(match hash {
+        None => Content::Inline(row.get(0)?),
+        Some(hash) => Content::Blob(Blob::new(Hash(hash), row.get(2)?, None)),
+    })
 }
 
 /// Ops after `after`, in order; where there is a gap, a stub ends it.

@@ -164,6 +164,13 @@ impl Reader for MemoryReader {
         state.tasks.get(&key).map(|row| rows(&state, row)).transpose()
     }
 
+    fn tasks_by_key(&mut self, after: Option<u64>, limit: usize) -> Result<Vec<TaskRows>, Error> {
+        let state = self.read()?;
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let found = state.tasks.range((from, Bound::Unbounded)).take(limit);
+        found.map(|(_, row)| rows(&state, row)).collect()
+    }
+
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {
         let state = self.read()?;
         assemble(scope, &state.scopes)
@@ -233,6 +240,12 @@ impl Reader for MemoryReader {
 
     fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error> {
         Ok(self.read()?.content.get(&key).cloned())
+    }
+
+    fn contents(&mut self, first: u64, last: u64) -> Result<Vec<(ContentKey, Content)>, Error> {
+        let state = self.read()?;
+        let range = ContentKey::new(first, 0)..ContentKey::new(last + 1, 0);
+        Ok(state.content.range(range).map(|(key, content)| (*key, content.clone())).collect())
     }
 
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {

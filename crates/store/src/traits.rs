@@ -46,6 +46,9 @@ pub trait Reader: Send + 'static {
     /// The rows of the task with this key.
     fn task_at(&mut self, key: u64) -> Result<Option<TaskRows>, Error>;
 
+    /// The rows of all tasks, by key, those after the given one. For whoever reads everything: much cheaper than one by one.
+    fn tasks_by_key(&mut self, after: Option<u64>, limit: usize) -> Result<Vec<TaskRows>, Error>;
+
     /// The rows of a scope other than a task, each checked against its sum.
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error>;
 
@@ -77,6 +80,9 @@ pub trait Reader: Send + 'static {
 
     /// What lies at `key`. Whoever asks checks it against the reference that led there.
     fn content(&mut self, key: ContentKey) -> Result<Option<Content>, Error>;
+
+    /// All content that the ops from `first` to `last` carried, by key.
+    fn contents(&mut self, first: u64, last: u64) -> Result<Vec<(ContentKey, Content)>, Error>;
 
     /// The bytes of a blob, to be checked likewise.
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error>;

@@ -23,5 +23,5 @@ mod tests;
 pub use difference::Difference;
 pub use log::{Checked, chain};
 pub use problem::Problem;
-pub use rebuild::{DIFFERENCES_MAX, Rebuilt, rebuild};
+pub use rebuild::{DIFFERENCES_MAX, Rebuilding, Rebuilt, rebuild};
 pub use rows::{RowsChecked, may_be_swept, rows};

@@ -12,7 +12,7 @@ use relaymesh_core::{
     op::{Body, Header, Held, Op, Scope, WriteClass},
     task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
-use relaymesh_runtime::{driver::Handle, upkeep};
+use relaymesh_runtime::{driver::Handle, rebuild, upkeep};
 use relaymesh_store::{Reader, verify};
 use relaymesh_store_sqlite::{Options, SqliteReader, SqliteStore, Sync};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(super) fn measure(dir: &Path, tasks: u64) -> Result<Value, Error> {
     let live = live(&mut reader)?;
     let chain = timed(head, || verify::chain(&mut reader, verify::Checked::default(), &mut |_| {}))?;
     eprintln!("rebuilding {head} ops …");
-    let rebuilt = rebuild(&mut reader, &dir.join("rebuilt"), head)?;
+    let rebuilt = rebuilt(&mut reader, &dir.join("rebuilt"), head)?;
     let refold_ms = refold();
     drop(reader);
     let compaction = compaction(&root, tasks)?;
@@ -70,10 +70,10 @@ fn live(reader: &mut SqliteReader) -> Result<f64, Error> {
 }
 
 /// What `relaymesh log rebuild` does: fold everything into another store, and compare every row.
-fn rebuild(reader: &mut SqliteReader, dir: &Path, ops: u64) -> Result<f64, Error> {
+fn rebuilt(reader: &mut SqliteReader, dir: &Path, ops: u64) -> Result<f64, Error> {
     let options = Options { sync: Sync::Off, ..Options::default() };
     let mut target = SqliteStore::create(dir, reader.head()?.chain.origin, &options)?;
-    let rate = timed(ops, || verify::rebuild(reader, &mut target, &mut |_| {}));
+    let rate = timed(ops, || rebuild::rebuild(reader, &mut target, &mut |_| {}));
     drop(target);
     std::fs::remove_dir_all(dir).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
     rate

@@ -23,9 +23,9 @@ use relaymesh_store::{Head, IdempotencyRow, KeyPut, Reader, life::droppable};
 use std::collections::BTreeSet;
 
 /// Tasks, threads or keys in one go.
-const SWEEP_MAX: usize = 128;
+const SWEEP_MAX: usize = 64;
 /// Ops that are looked at in one go.
-const COMPACT_MAX: usize = 512;
+const COMPACT_MAX: usize = 256;
 
 const NOTHING_TO_DROP: Answer = Answer::Compacted { ops: 0, pos: 0, horizon: 0 };
 

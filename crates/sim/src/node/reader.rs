@@ -67,8 +67,16 @@ impl Reader for FaultyReader {
         self.read()?.content(key)
     }
 
+    fn contents(&mut self, first: u64, last: u64) -> Result<Vec<(ContentKey, Content)>, Error> {
+        self.read()?.contents(first, last)
+    }
+
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
         self.read()?.blob(hash)
+    }
+
+    fn tasks_by_key(&mut self, after: Option<u64>, limit: usize) -> Result<Vec<TaskRows>, Error> {
+        self.read()?.tasks_by_key(after, limit)
     }
 
     fn scope(&mut self, scope: Scope) -> Result<Option<Rows>, Error> {

@@ -4,7 +4,7 @@
 //! store that is being built.
 
 use super::{Problem, log::Link};
-use crate::{Batch, ContentKey, ContentPut, IdempotencyRow, Reader, Saved, SavedScope, life::in_snapshot};
+use crate::{Batch, ContentPut, IdempotencyRow, Reader, Saved, SavedScope, life::in_snapshot};
 use relaymesh_core::{
     id::TaskId,
     kernel::{self, Refusal, Rows},
@@ -56,7 +56,9 @@ impl Folder {
             let Some((scope, _)) = page.last() else { return Ok(()) };
             last = Some(*scope);
             for (scope, rows) in page {
-                SavedScope::default().put(scope, Some(&rows), batch);
+                let mut saved = SavedScope::default();
+                saved.put(scope, Some(&rows), batch);
+                self.scopes.insert(scope, (Some(rows), saved));
             }
         }
     }
@@ -69,8 +71,12 @@ impl Folder {
         target: &mut T,
         batch: &mut Batch,
     ) -> Result<(), Problem> {
-        self.make_room(page.len());
         let (mut touched, mut scopes) = (BTreeSet::new(), BTreeSet::new());
+        if let (Some(first), Some(last)) = (page.first(), page.last()) {
+            // Whether all of it is there is the question of `rows`.
+            let found = source.contents(first.stored.pos, last.stored.pos)?;
+            batch.content.extend(found.into_iter().map(|(key, content)| ContentPut { key, content }));
+        }
         for Link { stored, op, .. } in page {
             let Some(op) = op else {
                 batch.ops.push(stored);
@@ -90,7 +96,6 @@ impl Folder {
                 Scope::Thread(_) | Scope::Repository(_) | Scope::Log if is_over => {}
                 Scope::Thread(_) | Scope::Repository(_) | Scope::Log => drop(scopes.insert(scope)),
             }
-            copy_content(&op, source, batch)?;
             batch.ops.push(stored);
         }
         for scope in scopes {
@@ -120,6 +125,9 @@ impl Folder {
             return Err(Problem::Checkpoint { pos: op.pos, horizon: self.horizon, detail });
         }
         if let Some(task) = op.task() {
+            if matches!(op.body, Body::ScheduleJob { .. }) {
+                self.cache.entry(task).or_default(); // nothing of it is stored
+            }
             let held = self.load(task, target)?;
             let before = held.rows.as_ref().map(|rows| IdempotencyRow::of(&rows.task));
             let applied = apply(&mut held.rows, op, &mut Vec::new());
@@ -204,56 +212,22 @@ impl Folder {
         }
     }
 
-    /// Between batches everything that is held is also stored. What has ended is the least likely to be needed again.
-    fn make_room(&mut self, more: usize) {
+    /// Whether so much is held that some of it should be let go of.
+    pub(super) fn is_full(&self) -> bool {
+        self.cache.len() > CACHE_MAX || self.scopes.len() > CACHE_MAX
+    }
+
+    /// Lets go of what is least likely to be needed again. Everything that is held must be stored by now.
+    pub(super) fn make_room(&mut self) {
         let is_open = |held: &Task| held.rows.as_ref().is_some_and(|rows| !rows.task.status.is_terminal());
-        if self.cache.len() + more > CACHE_MAX {
+        if self.cache.len() > CACHE_MAX {
             self.cache.retain(|_, held| is_open(held));
         }
-        if self.cache.len() + more > CACHE_MAX {
+        if self.cache.len() > CACHE_MAX {
             self.cache.clear();
         }
-        if self.scopes.len() + more > CACHE_MAX {
+        if self.scopes.len() > CACHE_MAX {
             self.scopes.clear();
         }
     }
-}
-
-/// Copies what the op names, if it is there; whether it must be is the question of `rows`.
-fn copy_content<R: Reader>(op: &Op, source: &mut R, batch: &mut Batch) -> Result<(), Problem> {
-    let places: Vec<u16> = match &op.body {
-        Body::ScheduleJob { schedule } => {
-            (0u16..).zip(&schedule.steps).filter(|(_, step)| step.input.is_some()).map(|(place, _)| place).collect()
-        }
-        Body::CompleteJob { .. }
-        | Body::RecordArtifact { .. }
-        | Body::SendMessage { .. }
-        | Body::ReplyMessage { .. } => vec![0],
-        Body::ClaimWork { .. }
-        | Body::FailJob { .. }
-        | Body::YieldWork { .. }
-        | Body::ExpireWork { .. }
-        | Body::TimeoutWork { .. }
-        | Body::CancelTask { .. }
-        | Body::RedriveTask { .. }
-        | Body::ApproveStep { .. }
-        | Body::DenyStep { .. }
-        | Body::AcquireLock { .. }
-        | Body::RenewLock { .. }
-        | Body::ReleaseLock { .. }
-        | Body::ExpireLock { .. }
-        | Body::DeliverMessage { .. }
-        | Body::AcknowledgeMessage { .. }
-        | Body::FailMessage { .. }
-        | Body::ReturnMessage { .. }
-        | Body::ExpireDelivery { .. }
-        | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. }
-        | Body::PurgeScope {}
-        | Body::Checkpoint { .. } => Vec::new(),
-    };
-    for key in places.into_iter().map(|place| ContentKey::new(op.pos, place)) {
-        batch.content.extend(source.content(key)?.map(|content| ContentPut { key, content }));
-    }
-    Ok(())
 }

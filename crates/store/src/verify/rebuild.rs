@@ -17,8 +17,8 @@ use super::{
     log::{Checked, Link, Walk},
 };
 use crate::{Batch, Error, Head, KeyPut, Reader, Store, TaskFilter};
-use relaymesh_core::{id::TaskId, op::Scope};
-use std::collections::BTreeSet;
+use relaymesh_core::{id::TaskId, op::Scope, task::TaskRows};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most differences that are listed; a store that differs in more differs in all.
 pub const DIFFERENCES_MAX: usize = 100;
@@ -45,32 +45,73 @@ pub fn rebuild<R: Reader, S: Store>(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Rebuilt, Problem> {
     let mut reader = target.reader()?;
-    let pos = reader.head()?.pos;
-    if pos > 0 {
-        return Err(Problem::NotEmpty { pos });
-    }
-    let mut walk = Walk::new(source, Checked::default())?;
-    let swept_ms = Some(source.life()?.swept_ms).filter(|swept_ms| *swept_ms > 0);
-    let mut folder = Folder::new(walk.horizon);
-    let mut ops = 0;
-    loop {
-        let page = walk.next_page(source)?;
-        let Some(Link { stored, chain, .. }) = page.last() else { break };
-        let mut batch = Batch::new(Head { pos: stored.pos, chain: chain.clone(), state: folder.state });
-        if walk.horizon > 0 && ops == 0 {
-            folder.begin_with_snapshot(source, &mut batch)?;
-        }
-        ops += page.iter().filter(|link| link.op.is_some()).count() as u64;
-        folder.fold(page, source, &mut reader, &mut batch)?;
-        order_keys(&mut batch.keys, swept_ms.is_some());
-        batch.swept_ms = swept_ms;
+    let mut rebuilding = Rebuilding::begin(source, &mut reader)?;
+    while let Some(batch) = rebuilding.next_batch(source, &mut reader)? {
         target.commit(&batch)?;
-        progress(walk.checked.pos);
+        rebuilding.settled();
+        progress(batch.head.pos);
     }
-    let head = walk.head.clone();
-    walk.end(source)?;
-    let differences = differences(source, &mut reader, &head)?;
-    Ok(Rebuilt { ops, tasks: reader.counts()?.0, differences })
+    rebuilding.end(source, &mut reader)
+}
+
+/// A rebuild, batch by batch, for whoever writes them on another thread.
+pub struct Rebuilding {
+    walk: Walk,
+    folder: Folder,
+    swept_ms: Option<u64>,
+    ops: u64,
+    has_begun: bool,
+}
+
+impl Rebuilding {
+    /// Begins a rebuild of the log of `source` into an empty `target`.
+    pub fn begin<R: Reader, T: Reader>(source: &mut R, target: &mut T) -> Result<Self, Problem> {
+        let pos = target.head()?.pos;
+        if pos > 0 {
+            return Err(Problem::NotEmpty { pos });
+        }
+        let walk = Walk::new(source, Checked::default())?;
+        let swept_ms = Some(source.life()?.swept_ms).filter(|swept_ms| *swept_ms > 0);
+        let folder = Folder::new(walk.horizon);
+        Ok(Self { walk, folder, swept_ms, ops: 0, has_begun: false })
+    }
+
+    /// The next batch, until there is none. They are to be committed in order; see [`Rebuilding::must_settle`].
+    pub fn next_batch<R: Reader, T: Reader>(
+        &mut self,
+        source: &mut R,
+        target: &mut T,
+    ) -> Result<Option<Batch>, Problem> {
+        let page = self.walk.next_page(source)?;
+        let Some(Link { stored, chain, .. }) = page.last() else { return Ok(None) };
+        let mut batch = Batch::new(Head { pos: stored.pos, chain: chain.clone(), state: self.folder.state });
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.folder.begin_with_snapshot(source, &mut batch)?;
+        }
+        self.ops += page.iter().filter(|link| link.op.is_some()).count() as u64;
+        self.folder.fold(page, source, target, &mut batch)?;
+        order_keys(&mut batch.keys, self.swept_ms.is_some());
+        batch.swept_ms = self.swept_ms;
+        Ok(Some(batch))
+    }
+
+    /// Whether so much is held that all batches should be committed, and [`Rebuilding::settled`] said, before the next.
+    pub fn must_settle(&self) -> bool {
+        self.folder.is_full()
+    }
+
+    /// All batches are committed: what is held can be read from the target, and may be let go of.
+    pub fn settled(&mut self) {
+        self.folder.make_room();
+    }
+
+    /// Compares the rows of both.
+    pub fn end<R: Reader, T: Reader>(self, source: &mut R, target: &mut T) -> Result<Rebuilt, Problem> {
+        let head = self.walk.head.clone();
+        self.walk.end(source)?;
+        let differences = differences(source, target, &head)?;
+        Ok(Rebuilt { ops: self.ops, tasks: target.counts()?.0, differences })
+    }
 }
 
 /// A page has the keys in the order of its tasks. Where a key was used again, the later task has it.
@@ -92,16 +133,13 @@ fn order_keys(keys: &mut [KeyPut], swept: bool) {
 /// Every difference between the rows of the two stores, in both directions.
 fn differences<R: Reader, T: Reader>(source: &mut R, target: &mut T, head: &Head) -> Result<Vec<Difference>, Problem> {
     let mut found = Vec::new();
-    each_task(target, &mut |target, key| {
-        let Some(rebuilt) = target.task_at(key)? else { return Ok(true) };
-        match source.task_at(key) {
-            Ok(Some(stored)) => found.extend(compare(&stored, &rebuilt)),
-            Ok(None) => found.push(whole(Some(rebuilt.task.id), "missing".to_owned(), "there")),
-            Err(Error::Damaged { detail }) => found.push(whole(Some(rebuilt.task.id), detail, "readable")),
-            Err(error) => return Err(error.into()),
-        }
-        Ok(found.len() < DIFFERENCES_MAX)
-    })?;
+    let mut after = None;
+    while found.len() < DIFFERENCES_MAX {
+        let page = target.tasks_by_key(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.task.key);
+        compare_page(source, &page, &mut found)?;
+    }
     if source.counts()? != target.counts()? && found.len() < DIFFERENCES_MAX {
         extra(source, target, &mut found)?;
     }
@@ -113,6 +151,31 @@ fn differences<R: Reader, T: Reader>(source: &mut R, target: &mut T, head: &Head
     }
     found.truncate(DIFFERENCES_MAX);
     Ok(found)
+}
+
+/// Compares the rows of the source with these, which are all that the log has in a range of keys.
+fn compare_page<R: Reader>(source: &mut R, page: &[TaskRows], found: &mut Vec<Difference>) -> Result<(), Problem> {
+    let after = page.first().and_then(|first| first.task.key.checked_sub(1));
+    let stored = match source.tasks_by_key(after, page.len()) {
+        Ok(stored) => stored,
+        // One by one, to see which of them cannot be read.
+        Err(Error::Damaged { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut stored = stored.into_iter().map(|rows| (rows.task.key, rows)).collect::<BTreeMap<_, _>>();
+    for rebuilt in page {
+        let there = match stored.remove(&rebuilt.task.key) {
+            Some(there) => Ok(Some(there)),
+            None => source.task_at(rebuilt.task.key),
+        };
+        match there {
+            Ok(Some(there)) => found.extend(compare(&there, rebuilt)),
+            Ok(None) => found.push(whole(Some(rebuilt.task.id), "missing".to_owned(), "there")),
+            Err(Error::Damaged { detail }) => found.push(whole(Some(rebuilt.task.id), detail, "readable")),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Rows of the source that its log knows nothing of.

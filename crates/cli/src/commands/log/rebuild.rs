@@ -7,9 +7,10 @@ use crate::{
     exit::Exit,
     output, root,
 };
+use relaymesh_runtime::rebuild;
 use relaymesh_store::{
     Reader as _,
-    verify::{self, DIFFERENCES_MAX, Difference},
+    verify::{DIFFERENCES_MAX, Difference},
 };
 use relaymesh_store_sqlite::{Options, SqliteStore, Sync};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let mut target =
         SqliteStore::create(&scratch.0, head.chain.origin, &Options { sync: Sync::Off, ..Options::default() })?;
     let mut progress = Progress::new("folded ops:", head.pos);
-    let rebuilt = verify::rebuild(&mut reader, &mut target, &mut |pos| progress.tell(pos)).map_err(found);
+    let rebuilt = rebuild::rebuild(&mut reader, &mut target, &mut |pos| progress.tell(pos)).map_err(found);
     drop(target);
     scratch.remove();
     let rebuilt = rebuilt?;

@@ -1,0 +1,57 @@
+//! What is over is forgotten and let go of, from the command line.
+
+mod common;
+
+use common::Mesh;
+
+/// Runs a task to its end, and gives its id.
+fn ended(mesh: &Mesh, key: &str) -> String {
+    let ran = mesh.run(&["submit", "--agent", "echo", "--input", "{\"n\":1}", "--key", key, "--wait", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let first = ran.stdout.lines().next().unwrap_or_default();
+    let line: serde_json::Value = serde_json::from_str(first).unwrap_or_default();
+    line["task"].as_str().unwrap_or_default().to_owned()
+}
+
+fn count(mesh: &Mesh) -> usize {
+    mesh.run(&["task", "list", "--json"]).stdout.lines().count()
+}
+
+#[test]
+fn a_purged_task_is_gone_and_a_compaction_lets_go_of_its_ops() {
+    let mesh = Mesh::new();
+    let tasks = ["a", "b", "c"].map(|key| ended(&mesh, key));
+    assert_eq!(count(&mesh), 3);
+    let asked = mesh.run(&["purge", &tasks[0]]);
+    assert!(asked.code == 4 && asked.stderr.contains("--yes"), "{}", asked.stderr);
+    let purged = mesh.run(&["purge", &tasks[0], &tasks[2], "--yes", "--json"]);
+    assert_eq!((purged.code, &purged.json()["purged"]), (0, &2.into()), "{}", purged.stderr);
+    assert_eq!(count(&mesh), 1);
+    let gone = mesh.run(&["task", "show", &tasks[0]]);
+    assert!(gone.code == 3 && gone.stderr.contains("error[no_task]"), "{}", gone.stderr);
+    assert_ne!(ended(&mesh, "a"), tasks[0], "the key is free again");
+    let compacted = mesh.run(&["log", "compact", "--shrink", "--json"]);
+    assert_eq!((compacted.code, &compacted.json()["dropped"]), (0, &8.into()), "{}", compacted.stderr);
+    let shown = mesh.run(&["log", "show"]);
+    assert_eq!(shown.stdout.matches("gone, about what was purged").count(), 2, "{}", shown.stdout);
+    for check in ["verify", "rebuild", "scrub"] {
+        assert_eq!(mesh.run(&["log", check]).code, 0);
+    }
+    assert_eq!(count(&mesh), 2);
+    let stats = mesh.run(&["log", "stats", "--json"]).json();
+    assert_eq!((&stats["ops"]["count"], &stats["horizon"]), (&7.into(), &14.into()), "{stats}");
+}
+
+#[test]
+fn r35_what_is_young_stays_and_what_runs_cannot_be_purged() {
+    let mesh = Mesh::new();
+    ended(&mesh, "a");
+    let purged = mesh.run(&["purge", "--days", "0", "--yes", "--json"]);
+    assert_eq!((purged.code, &purged.json()["purged"]), (0, &0.into()), "{}", purged.stderr);
+    let open = mesh.run(&["submit", "--agent", "echo", "--json"]).json()["task"].as_str().unwrap().to_owned();
+    let refused = mesh.run(&["purge", &open, "--yes"]);
+    assert!(refused.code == 4 && refused.stderr.contains("PENDING"), "{}", refused.stderr);
+    assert_eq!(count(&mesh), 2);
+    let nothing = mesh.run(&["purge", "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes"]);
+    assert!(nothing.code == 4 && nothing.stderr.contains("no such thread"), "{}", nothing.stderr);
+}
