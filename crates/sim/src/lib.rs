@@ -77,12 +77,14 @@ mod plan;
 mod report;
 mod rng;
 mod time;
+mod totals;
 mod trace;
 mod world;
 
 pub use call::{Actor, CallId};
 pub use fault::Fault;
 pub use keys::overlap;
-pub use report::{FAULTS_MIN, OPS_MIN, Report, SUCCESS_PER_CENT_MIN, Totals, Verdict, run};
+pub use report::{FAULTS_MIN, OPS_MIN, Report, SUCCESS_PER_CENT_MIN, Verdict, run};
 pub use time::{MS, Ns, SECOND};
+pub use totals::Totals;
 pub use trace::{Record, Trace, What};

@@ -1,13 +1,6 @@
 //! What a run came to.
 
-use crate::{
-    fault::Fault,
-    history::History,
-    invariant::Broken,
-    time::{Ns, SECOND},
-    trace::Trace,
-    world::World,
-};
+use crate::{fault::Fault, history::History, invariant::Broken, time::Ns, trace::Trace, world::World};
 use std::{collections::BTreeMap, fmt::Write as _, panic};
 
 /// A run with fewer commands proves nothing.
@@ -43,6 +36,8 @@ pub struct Report {
     pub messages: u64,
     /// Locks that were given out.
     pub locks: u64,
+    /// Steps that an answer has completed.
+    pub answered: u64,
     /// Faults that took effect.
     pub faults: BTreeMap<Fault, u64>,
     /// Commands of the healthy phase, workers' apart.
@@ -81,6 +76,7 @@ pub fn run(seed: u64) -> Report {
         tasks: world.tasks() as u64,
         messages: world.messages() as u64,
         locks: world.locks(),
+        answered: world.answered_steps() as u64,
         healthy: world.tally.healthy,
         healthy_done: world.tally.healthy_done,
         unknown: world.tally.unknown,
@@ -142,111 +138,6 @@ impl Report {
             let _ = writeln!(text, "{record}");
         }
         let _ = writeln!(text, "the whole run again: cargo xtask sim --seed {}", self.seed);
-        text
-    }
-}
-
-/// What many runs came to.
-#[derive(Debug, Default, Clone)]
-pub struct Totals {
-    /// How many ran.
-    pub seeds: u64,
-    /// Seeds that failed, with the first line of why.
-    pub failed: Vec<(u64, String)>,
-    simulated: Ns,
-    commands: u64,
-    ops: u64,
-    tasks: u64,
-    messages: u64,
-    locks: u64,
-    healthy: u64,
-    healthy_done: u64,
-    unknown: u64,
-    unknown_done: u64,
-    fenced: u64,
-    faults: BTreeMap<Fault, u64>,
-}
-
-impl Totals {
-    /// Takes in one run.
-    pub fn add(&mut self, report: &Report) {
-        self.seeds += 1;
-        self.simulated += report.simulated;
-        self.commands += report.commands;
-        self.ops += report.ops;
-        self.tasks += report.tasks;
-        self.messages += report.messages;
-        self.locks += report.locks;
-        self.healthy += report.healthy;
-        self.healthy_done += report.healthy_done;
-        self.unknown += report.unknown;
-        self.unknown_done += report.unknown_done;
-        self.fenced += report.fenced;
-        for (fault, count) in &report.faults {
-            *self.faults.entry(*fault).or_default() += count;
-        }
-        if !report.passed() {
-            let text = report.failure();
-            self.failed.push((report.seed, text.lines().next().unwrap_or_default().to_owned()));
-        }
-    }
-
-    /// Takes in what another thread ran.
-    pub fn merge(&mut self, other: Totals) {
-        self.seeds += other.seeds;
-        self.simulated += other.simulated;
-        self.commands += other.commands;
-        self.ops += other.ops;
-        self.tasks += other.tasks;
-        self.messages += other.messages;
-        self.locks += other.locks;
-        self.healthy += other.healthy;
-        self.healthy_done += other.healthy_done;
-        self.unknown += other.unknown;
-        self.unknown_done += other.unknown_done;
-        self.fenced += other.fenced;
-        for (fault, count) in other.faults {
-            *self.faults.entry(fault).or_default() += count;
-        }
-        self.failed.extend(other.failed);
-        self.failed.sort_unstable();
-    }
-
-    /// A few lines for people; `core_seconds` is real time summed over the threads.
-    pub fn summary(&self, real_seconds: f64, core_seconds: f64) -> String {
-        let simulated = self.simulated as f64 / SECOND as f64;
-        let per = |count: u64| count as f64 / simulated.max(f64::MIN_POSITIVE);
-        let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "{} seeds, {} failed, in {real_seconds:.1} s: {:.1} seeds/s",
-            self.seeds,
-            self.failed.len(),
-            self.seeds as f64 / real_seconds.max(f64::MIN_POSITIVE)
-        );
-        let _ = writeln!(
-            text,
-            "simulated {simulated:.0} s, {:.0} times real time on one core",
-            simulated / core_seconds.max(f64::MIN_POSITIVE)
-        );
-        let _ = writeln!(
-            text,
-            "{} commands ({:.2} a simulated second), {} tasks, {} messages, {} locks, {} ops on the log ({:.2} a simulated second)",
-            self.commands,
-            per(self.commands),
-            self.tasks,
-            self.messages,
-            self.locks,
-            self.ops,
-            per(self.ops)
-        );
-        let _ = writeln!(
-            text,
-            "{} of {} commands succeeded in the healthy phase; {} ended unknown, {} of those are on the log; {} fenced words",
-            self.healthy_done, self.healthy, self.unknown, self.unknown_done, self.fenced
-        );
-        let faults: Vec<String> = self.faults.iter().map(|(fault, count)| format!("{fault:?} {count}")).collect();
-        let _ = writeln!(text, "faults: {}", faults.join(", "));
         text
     }
 }

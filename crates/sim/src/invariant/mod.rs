@@ -118,7 +118,7 @@ pub(crate) struct Invariants {
 impl Invariants {
     pub(crate) fn new(config: &Config) -> Self {
         let all: Vec<Box<dyn Invariant>> = vec![
-            Box::new(honest::Honest::default()),
+            Box::new(honest::Honest::new(config)),
             Box::new(fence::Fence::new(config)),
             Box::new(once::Once::default()),
             Box::new(monotone::Monotone::default()),

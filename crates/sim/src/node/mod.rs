@@ -97,8 +97,10 @@ impl Node {
     pub(crate) fn commit_takes(&mut self, now: Ns) -> Ns {
         if now < self.ails.slow_until {
             self.rng.between(20 * MS, self.ails.slow)
+        } else if now < self.ails.full_until && self.rng.chance(800) {
+            self.rng.between(MS / 50, MS) // a disk without room mostly says so at once
         } else if now < self.ails.full_until {
-            self.rng.between(MS / 50, MS) // a disk without room says so at once
+            self.rng.between(MS, 300 * MS) // or after much was decided on top of what it has no room for
         } else {
             self.rng.between(MS / 5, 4 * MS)
         }

@@ -132,9 +132,9 @@ impl World {
         }
     }
 
-    /// The node's time may begin anew below where it was.
+    /// The node's time may begin anew below where it was, and a command that nobody waits for any more may still arrive.
     pub(super) fn forget_times(&mut self) {
-        self.calls.values_mut().filter(|call| !call.over).for_each(|call| call.wall_ms = 0);
+        self.calls.values_mut().for_each(|call| call.wall_ms = 0);
     }
 
     pub(super) fn time_out(&mut self, id: CallId) {

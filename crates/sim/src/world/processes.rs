@@ -254,8 +254,8 @@ impl World {
         node.lives += 1;
         match Life::start(node.lives, &node.disk, &node.panel, &self.plan.config) {
             Ok(life) => {
+                node.opened = (life.sizes().open_ops > 0).then_some(self.agenda.now());
                 node.life = Some(life);
-                node.opened = Some(self.agenda.now());
                 self.invariants.started(self.agenda.now(), node.wall_ms());
                 let (life, pos) = (node.lives, self.ledgers[index].pos());
                 self.note(What::Started { node: index, life, pos });

@@ -55,6 +55,11 @@ impl World {
         self.ledgers.iter().map(fences).sum()
     }
 
+    /// Steps that an answer has completed.
+    pub(crate) fn answered_steps(&self) -> usize {
+        self.ledgers.iter().map(|ledger| ledger.completed_by.len()).sum()
+    }
+
     pub(crate) fn broken(&self) -> Option<&Broken> {
         self.invariants.broken.as_ref()
     }

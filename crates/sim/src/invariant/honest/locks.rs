@@ -13,7 +13,7 @@ use relaymesh_core::{
     lock::{Case, Key, Mode, Refusal, TTL_MS_MAX, TTL_MS_MIN},
     op::{HeldLock, Kind, Scope},
 };
-use relaymesh_runtime::driver::{Answer, LockCommand};
+use relaymesh_runtime::driver::{Answer, Error, LockCommand};
 
 pub(super) fn done(call: &Call, command: &LockCommand, answer: &Answer, ledger: &Ledger) -> Verdict {
     let repository = repository_of(command);
@@ -73,6 +73,12 @@ pub(super) fn refused(call: &Call, command: &LockCommand, refusal: &Refusal, led
         _ => false,
     };
     ensure(agrees, || format!("but the rows say {:?}", ledger.repositories.get(&repository)))
+}
+
+/// What has run out is in nobody's way, whether it was swept or not (D22).
+pub(super) fn still_runs(call: &Call, error: &Error) -> Verdict {
+    let Error::Lock(Refusal::Conflict { deadline_ms, .. }) = error else { return Ok(()) };
+    ensure(*deadline_ms > call.wall_ms, || format!("but it was {} already when that was asked", call.wall_ms))
 }
 
 fn is_held(command: &LockCommand, held: &HeldLock, ledger: &Ledger) -> bool {

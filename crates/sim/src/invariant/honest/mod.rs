@@ -12,17 +12,28 @@ use super::{Invariant, Look, Verdict, ensure};
 use crate::{
     call::{Call, CallId, call_of},
     ledger::{Ledger, OpSeen},
+    time::{MS, Ns},
 };
 use relaymesh_core::op::Kind;
 use relaymesh_runtime::{
-    driver::{Answer, Command, Error, MessageCommand},
+    driver::{Answer, Command, Config, Error, MessageCommand},
     world::Work,
 };
 use std::collections::BTreeSet;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Honest {
     rejected: BTreeSet<CallId>,
+    /// Until when nothing runs out, because the clock has jumped.
+    put_off_until: Ns,
+    round: Ns,
+}
+
+impl Honest {
+    pub(crate) fn new(config: &Config) -> Self {
+        let round = config.reclaim_scan_interval_ms * MS;
+        Self { rejected: BTreeSet::new(), put_off_until: 0, round }
+    }
 }
 
 impl Invariant for Honest {
@@ -44,9 +55,16 @@ impl Invariant for Honest {
                 let written = look.ledger.by_call.get(&call.id);
                 ensure(written.is_none(), || said(format!("but it is on the log: {written:?}")))?;
                 self.rejected.insert(call.id);
+                if call.sent > self.put_off_until {
+                    locks::still_runs(call, error).map_err(said)?;
+                }
                 rejected(call, error, look.ledger).map_err(said)
             }
         }
+    }
+
+    fn clock_alert(&mut self, now: Ns, _wall_ms: u64) {
+        self.put_off_until = now + self.round;
     }
 
     /// Work begins only once its claim is durable.
