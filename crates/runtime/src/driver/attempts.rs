@@ -54,6 +54,10 @@ impl Attempts {
 
     /// A claim was decided.
     pub(super) fn begin(&mut self, step: StepId, epoch: u32, worker: Worker) {
+        // Whoever had the step has given it back in this very batch: what is left of that attempt goes first.
+        if let Some(before) = self.by_step.get(&step).map(|attempt| attempt.epoch) {
+            self.end(step, before);
+        }
         self.own += usize::from(matches!(worker, Worker::Own));
         self.by_step.insert(step, Attempt { epoch, worker, timeout_at_ms: None });
     }

@@ -3,14 +3,14 @@
 use super::{Rig, done, failed, worker};
 use crate::{
     clock::Jump,
-    driver::{Answer, Command, Error},
+    driver::{Answer, Command, Config, Error},
     world::{Alert, Hold},
 };
 use relaymesh_core::{
     id::{StepId, TaskId},
     task::{Outcome, Refusal, Status},
 };
-use relaymesh_store::Reader as _;
+use relaymesh_store::{Error as StoreError, Reader as _};
 
 const LEASE_MS: u64 = 10_000;
 
@@ -129,4 +129,26 @@ fn d6_a_lease_does_not_run_before_its_claim_is_durable_whatever_the_worker_says_
     assert_eq!(rig.step_status(task, 0), Status::Running, "it was told of the lease only now");
     rig.pass(1_001);
     assert_eq!(rig.step_status(task, 0), Status::Retrying);
+}
+
+/// A step that is given back and claimed by this node's own agents in one batch: when that batch is rolled back, nothing is
+/// left of the deadline that the worker had.
+#[test]
+fn d32_a_claim_that_was_rolled_back_leaves_no_deadline_of_the_attempt_before_it() {
+    let mut rig = Rig::with(Config { slots: 1, ..Config::default() });
+    rig.single("hold");
+    let first = rig.begun();
+    let task = rig.single("hold");
+    let hold = claim(&mut rig, task, 1).unwrap();
+    rig.finish(first.hold, done("1"));
+    rig.pass(LEASE_MS - 500);
+    rig.disk.fail_next_commit(StoreError::Full { detail: "no room".to_owned() }, false);
+    let refused = rig.call(Command::Yield { hold, reason: String::new() });
+    assert!(matches!(refused, Err(Error::DiskFull(_))), "{refused:?}");
+    rig.call(Command::Heartbeat { worker: worker(1) }).unwrap();
+    rig.pass(501);
+    assert_eq!(rig.step_status(task, 0), Status::Running, "the worker was heard of a moment ago");
+    rig.pass(500);
+    finish(&mut rig, hold).unwrap();
+    assert_eq!(rig.status(task), Status::Success);
 }
