@@ -28,6 +28,8 @@ pub enum Actor {
     Sender(usize),
     /// Takes messages and deals with them.
     Recipient(usize),
+    /// Lets go of what is over.
+    Janitor(usize),
 }
 
 /// A command and where it comes from.
@@ -92,6 +94,7 @@ impl Call {
             Actor::Locker(n) => format!("locker-{n}"),
             Actor::Sender(n) => format!("sender-{n}"),
             Actor::Recipient(n) => format!("recipient-{n}"),
+            Actor::Janitor(n) => format!("janitor-{n}"),
         };
         Caller { author: name(&author), source: name(&format!("call-{}", self.id)) }
     }

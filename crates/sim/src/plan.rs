@@ -22,6 +22,7 @@ pub(crate) struct Plan {
     pub(crate) lockers: usize,
     pub(crate) senders: usize,
     pub(crate) recipients: usize,
+    pub(crate) janitors: usize,
     /// Clients think about this long between two commands, in milliseconds.
     pub(crate) think_ms: (u64, u64),
     /// Faults come until here.
@@ -64,6 +65,7 @@ impl Plan {
             lockers: size(rng.between(2, 5)),
             senders: size(rng.between(1, 4)),
             recipients: size(rng.between(3, 6)),
+            janitors: size(rng.between(0, 2)),
             think_ms: (200, rng.between(1_000, 4_000)),
             break_ends,
             work_ends,

@@ -61,6 +61,14 @@ impl Content {
         blobs.put(&bytes).map(Self::Blob)
     }
 
+    /// The same, without keeping a blob from being removed: for whoever keeps blobs.
+    pub fn unpinned(&self) -> Self {
+        match self {
+            Self::Inline(bytes) => Self::Inline(bytes.clone()),
+            Self::Blob(blob) => Self::Blob(Blob::new(blob.hash, blob.len, None)),
+        }
+    }
+
     /// How many bytes.
     pub fn len(&self) -> usize {
         match self {

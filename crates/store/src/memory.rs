@@ -115,8 +115,9 @@ impl Drop for MemoryStore {
 impl Blobs for Disk {
     fn put(&self, bytes: &[u8]) -> Result<Blob, Error> {
         let (hash, len) = (Hash::sha256(bytes), u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        self.state().blobs.entry(hash).or_insert_with(|| bytes.to_vec());
-        Ok(Blob::new(hash, len, None))
+        let mut state = self.state();
+        state.blobs.entry(hash).or_insert_with(|| bytes.to_vec());
+        Ok(Blob::new(hash, len, Some(state.pin(hash))))
     }
 }
 

@@ -27,6 +27,8 @@ const SWEEP_MAX: usize = 64;
 /// Ops that are looked at in one go.
 const COMPACT_MAX: usize = 256;
 
+/// Scopes that may be purged between a checkpoint and the end of its compaction.
+const PURGED_MAX: usize = 16_384;
 const NOTHING_TO_DROP: Answer = Answer::Compacted { ops: 0, pos: 0, horizon: 0 };
 
 /// What may be dropped.
@@ -69,6 +71,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(compaction) = &mut self.compaction {
             compaction.purged.insert(scope);
         }
+        // Whoever made a checkpoint and does not go on costs no more than this.
+        self.compaction.take_if(|compaction| compaction.purged.len() > PURGED_MAX);
         Ok(())
     }
 
@@ -88,8 +92,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Tasks and threads that were over at `until_ms`.
     fn sweep(&mut self, until_ms: u64, caller: &Caller) -> Result<Answer, Error> {
         let tasks = self.reader.ended(until_ms, None, SWEEP_MAX).map_err(Error::Store)?;
-        let threads = self.reader.rested(until_ms, SWEEP_MAX).map_err(Error::Store)?;
-        let is_full = tasks.len() == SWEEP_MAX || threads.len() == SWEEP_MAX;
+        let threads = self.reader.rested(until_ms, SWEEP_MAX - tasks.len()).map_err(Error::Store)?;
+        let is_full = tasks.len() + threads.len() == SWEEP_MAX;
         let mut scopes = Vec::new();
         for (_, key) in tasks {
             let task = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)?;

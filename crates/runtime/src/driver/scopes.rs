@@ -90,8 +90,11 @@ impl<R: Reader, W: World> Engine<R, W> {
         let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
         let mut effects = Vec::new();
         kernel::apply(&mut entry.rows, &op, &mut effects).map_err(refused)?;
-        // On this node's own log a purged scope is as if it had never been, and its name may be used again.
-        entry.rows.take_if(|rows| matches!(rows, Rows::Purged(_)));
+        // On this node's own log a purged scope is as if it had never been, and its name may be used again. Its rows go
+        // out of the store before those of another life with the same name come in.
+        if entry.rows.take_if(|rows| matches!(rows, Rows::Purged(_))).is_some() {
+            entry.saved.put(scope, None, &mut self.open.batch);
+        }
         if !entry.dirty {
             entry.dirty = true;
             self.open.after.touched_scopes.push(scope);

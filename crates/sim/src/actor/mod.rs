@@ -1,10 +1,12 @@
-//! Those who use a node from outside: clients that ask for things, workers that do them, lockers, senders, recipients.
+//! Those who use a node from outside: clients that ask for things, workers that do them, lockers, senders, recipients,
+//! and whoever tidies up.
 //!
 //! They know what they were told and what anybody can read from the node's rows, and nothing else. Each has randomness
 //! of its own.
 
 mod client;
 mod flow;
+mod janitor;
 mod letter;
 mod locker;
 mod recipient;
@@ -12,6 +14,7 @@ mod sender;
 mod worker;
 
 pub(crate) use client::{Client, Next};
+pub(crate) use janitor::Janitor;
 pub(crate) use locker::Locker;
 pub(crate) use recipient::Recipient;
 pub(crate) use sender::Sender;

@@ -16,7 +16,7 @@ use relaymesh_runtime::{
     driver::{Answer, Command, Delivery, Error, MessageCommand},
     world::{Outcome, Work},
 };
-use relaymesh_store::{Content, ContentKey, Reader as _, StoredOp};
+use relaymesh_store::{Content, ContentKey, Reader as _, StoredOp, life::in_snapshot};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -76,6 +76,10 @@ impl Invariant for Durable {
     fn start(&mut self, look: &mut Look<'_>) -> Verdict {
         self.log(look)?;
         scopes(look)?;
+        let purged = |scope: Scope| look.ledger.purged.contains_key(&scope);
+        self.messages.retain(|(thread, _), _| !purged(Scope::Thread(*thread)));
+        self.tasks.retain(|task, _| !purged(Scope::Task(*task)));
+        self.results.retain(|pos, _| !purged(look.ledger.scopes[usize::try_from(*pos - 1).unwrap_or(0)]));
         let messages: Vec<_> = self.messages.keys().copied().collect();
         messages.into_iter().try_for_each(|(thread, message)| self.message(thread, message, look))?;
         let tasks: Vec<TaskId> = self.tasks.keys().copied().collect();
@@ -90,16 +94,33 @@ impl Invariant for Durable {
 }
 
 impl Durable {
-    /// Every op that was ever on the disk is still there.
+    /// Every op that was ever on the disk is still there, unless it was let go of: then it is about the log itself or a
+    /// repository, or about something that was purged before the horizon, and nothing else.
     fn log(&self, look: &mut Look<'_>) -> Verdict {
         let stored = look.reader.ops(0, usize::MAX).map_err(|error| error.to_string())?;
-        let known = look.ledger.hashes.iter();
-        let same = stored.len() == look.ledger.hashes.len() && stored.iter().map(|op: &StoredOp| &op.hash).eq(known);
-        ensure(same, || format!("the log has {} ops; {} were on the disk", stored.len(), look.ledger.hashes.len()))
+        let horizon = look.reader.life().map_err(|error| error.to_string())?.horizon;
+        let stored: BTreeMap<u64, &StoredOp> = stored.iter().map(|op| (op.pos, op)).collect();
+        let ledger = look.ledger;
+        for ((pos, hash), scope) in (1..).zip(&ledger.hashes).zip(&ledger.scopes) {
+            let op = stored.get(&pos);
+            ensure(op.is_none_or(|op| op.hash == *hash), || format!("op {pos} is another one"))?;
+            if op.is_some_and(|op| op.stub().is_none()) {
+                continue;
+            }
+            let purges = ledger.purged.get(scope).map_or(&[][..], |purges| purges);
+            let over = purges.iter().any(|purge| pos <= *purge && *purge <= horizon);
+            let goes = pos <= horizon && (over || in_snapshot(*scope) || *scope == Scope::Log);
+            ensure(goes, || format!("op {pos} about {scope} is gone; the horizon is {horizon}"))?;
+        }
+        let last = stored.keys().next_back().copied().unwrap_or(0);
+        ensure(last == ledger.pos(), || format!("the log ends at op {last}; {} were on the disk", ledger.pos()))
     }
 
     fn task(&self, task: TaskId, look: &mut Look<'_>) -> Verdict {
         let rows = look.reader.task(task).map_err(|error| error.to_string())?;
+        if rows.is_none() && look.ledger.purged.contains_key(&Scope::Task(task)) {
+            return Ok(()); // decided before the purge, in the same batch
+        }
         let rows = rows.ok_or_else(|| format!("{task} was acknowledged and is gone"))?;
         for (place, bytes) in self.tasks.get(&task).into_iter().flatten() {
             let key = ContentKey::new(rows.task.key, *place);
@@ -115,7 +136,7 @@ impl Durable {
     }
 
     fn message(&self, thread: ThreadId, message: MessageId, look: &mut Look<'_>) -> Verdict {
-        let row = look.ledger.message(thread, message);
+        let row = look.ledger.ever_message(thread, message);
         let row = row.ok_or_else(|| format!("{message} was acknowledged and is gone"))?;
         let said = self.messages.get(&(thread, message));
         ensure(Some(&row.draft.content) == said, || format!("{message} says {:?}", row.draft.content))?;

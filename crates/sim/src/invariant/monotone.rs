@@ -39,6 +39,7 @@ impl Invariant for Monotone {
             (Rows::Task(before), Rows::Task(after)) => task_grows(before, after, redriven),
             (Rows::Thread(before), Rows::Thread(after)) => thread_grows(before, after, redriven),
             (Rows::Repository(before), Rows::Repository(after)) => repository_grows(before, after),
+            (Rows::Task(_) | Rows::Thread(_), Rows::Purged(_)) if op.body.kind() == Kind::PurgeScope => Ok(()),
             _ => Err("became something else".to_owned()),
         }
         .map_err(|found| format!("op {}: {} {found}", op.pos, header.scope))?;

@@ -17,7 +17,7 @@ use crate::{
 use relaymesh_core::{
     hash::Hash,
     id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
-    kernel::{Refusal, Rows, apply},
+    kernel::{Purged, Refusal, Rows, apply},
     lock::RepositoryRows,
     message::{Message, ThreadRows},
     op::{Kind, Op, Scope},
@@ -44,6 +44,21 @@ pub(crate) struct Ledger {
     pub(crate) completed_by: BTreeMap<CallId, u64>,
     pub(crate) by_token: BTreeMap<LeaseToken, Claim>,
     pub(crate) by_key: BTreeMap<IdempotencyKey, TaskId>,
+    /// What every op is about, in order.
+    pub(crate) scopes: Vec<Scope>,
+    /// What was purged, and by which ops: a thread's name may be used again.
+    pub(crate) purged: BTreeMap<Scope, Vec<u64>>,
+    /// Tasks and threads that were purged, as they were.
+    pub(crate) gone: Gone,
+    /// Keys of tasks that ended up to here may be given up.
+    pub(crate) swept_ms: u64,
+}
+
+/// What was purged, as it was.
+#[derive(Debug, Default)]
+pub(crate) struct Gone {
+    tasks: BTreeMap<TaskId, Seen>,
+    threads: BTreeMap<ThreadId, ThreadRows>,
 }
 
 /// What was written for a call.
@@ -113,6 +128,23 @@ impl Ledger {
         self.threads.get(&thread)?.messages.get(&message)
     }
 
+    /// A task that is there, or was.
+    pub(crate) fn ever(&self, task: TaskId) -> Option<&Seen> {
+        self.tasks.get(&task).or_else(|| self.gone.tasks.get(&task))
+    }
+
+    /// A message that is there, or was.
+    pub(crate) fn ever_message(&self, thread: ThreadId, message: MessageId) -> Option<&Message> {
+        let gone = || self.gone.threads.get(&thread)?.messages.get(&message);
+        self.message(thread, message).or_else(gone)
+    }
+
+    /// Whether the key of a task may have been given up.
+    pub(crate) fn may_have_lost_its_key(&self, task: TaskId) -> bool {
+        let is_old = |seen: &Seen| seen.rows.task.created_ms <= self.swept_ms;
+        self.purged.contains_key(&Scope::Task(task)) || self.tasks.get(&task).is_none_or(is_old)
+    }
+
     /// The rows of a scope.
     pub(crate) fn rows(&self, scope: Scope) -> Option<Rows> {
         match scope {
@@ -132,6 +164,7 @@ impl Ledger {
         see: &mut dyn FnMut(&OpSeen<'_>),
     ) {
         let mut touched = BTreeSet::new();
+        self.swept_ms = reader.life().expect("a memory disk can be read").swept_ms;
         let stored = reader.ops(self.pos(), usize::MAX).expect("a memory disk can be read");
         for stored in stored {
             self.hashes.push(stored.hash);
@@ -140,6 +173,7 @@ impl Ledger {
                 Err(error) => return invariants.say("REBUILD", format!("op {} is unreadable: {error}", stored.pos)),
             };
             touched.insert(op.header.scope);
+            self.scopes.push(op.header.scope);
             self.take(moments, &op, invariants, see);
         }
         for scope in touched {
@@ -162,11 +196,12 @@ impl Ledger {
         let before = self.rows(op.header.scope);
         let mut rows = before.clone();
         let applied = apply(&mut rows, op, &mut Vec::new());
-        let nothing = Refusal::Task(relaymesh_core::task::Refusal::NoTask);
+        // An op about the log itself leaves no rows.
+        let nothing = Rows::Purged(Purged { at: op.header.hlc });
         let after = match (&rows, &applied) {
             (Some(rows), Ok(())) => Ok(rows),
             (_, Err(refusal)) => Err(refusal),
-            (None, Ok(())) => Err(&nothing),
+            (None, Ok(())) => Ok(&nothing),
         };
         let seen = OpSeen { decided, op, before: before.as_ref(), after, ledger: self };
         invariants.op(&seen);
@@ -185,7 +220,21 @@ impl Ledger {
             }
             Rows::Thread(rows) => drop(self.threads.insert(rows.thread.id, rows)),
             Rows::Repository(rows) => drop(self.repositories.insert(rows.repository.id, rows)),
-            Rows::Purged(_) => {}
+            Rows::Purged(_) => self.forget(op),
+        }
+    }
+
+    fn forget(&mut self, op: &Op) {
+        self.purged.entry(op.header.scope).or_default().push(op.pos);
+        match op.header.scope {
+            Scope::Task(task) => {
+                self.open.remove(&task);
+                self.gone.tasks.extend(self.tasks.remove(&task).map(|seen| (task, seen)));
+            }
+            Scope::Thread(thread) => {
+                self.gone.threads.extend(self.threads.remove(&thread).map(|rows| (thread, rows)));
+            }
+            Scope::Repository(_) | Scope::Log => {}
         }
     }
 }

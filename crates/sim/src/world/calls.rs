@@ -161,7 +161,9 @@ impl World {
                 Next::Think(after) => self.agenda.after(after, Event::Think { client, again: false }),
             },
             Actor::Worker(worker) => self.worker_hears(worker, id, word),
-            Actor::Locker(_) | Actor::Sender(_) | Actor::Recipient(_) => self.party_hears(from, id, word),
+            Actor::Locker(_) | Actor::Sender(_) | Actor::Recipient(_) | Actor::Janitor(_) => {
+                self.party_hears(from, id, word)
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Event, World, calls::NODE};
 use crate::{
-    actor::{Locker, Party, Recipient, Sender, View},
+    actor::{Janitor, Locker, Party, Recipient, Sender, View},
     call::{Actor, CallId, Word},
     plan::Plan,
     rng::Rng,
@@ -20,6 +20,9 @@ pub(super) fn all(plan: &Plan, rng: &mut Rng) -> BTreeMap<Actor, Box<dyn Party>>
     }
     for n in 0..plan.recipients {
         parties.insert(Actor::Recipient(n), Box::new(Recipient::new(n, rng.fork())));
+    }
+    for n in 0..plan.janitors {
+        parties.insert(Actor::Janitor(n), Box::new(Janitor::new(rng.fork())));
     }
     parties
 }

@@ -20,6 +20,7 @@ use relaymesh_core::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Debug,
+    sync::{Arc, Weak},
 };
 
 /// Everything that was committed, and what stands around it.
@@ -39,6 +40,8 @@ pub(crate) struct State {
     pub(crate) life: Life,
     pub(crate) content: BTreeMap<ContentKey, Content>,
     pub(crate) blobs: BTreeMap<Hash, Vec<u8>>,
+    /// Blobs that somebody is about to name.
+    pins: BTreeMap<Hash, Weak<()>>,
     pub(crate) conflicts: Vec<LeaseConflict>,
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
     /// Whether a writer lives.
@@ -67,6 +70,7 @@ impl State {
             life: Life::default(),
             content: BTreeMap::new(),
             blobs: BTreeMap::new(),
+            pins: BTreeMap::new(),
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
             writer: false,
@@ -209,7 +213,7 @@ impl State {
                 Change::Removed => drop(self.scopes.remove(&(put.scope, put.part))),
             }
         }
-        self.content.extend(batch.content.iter().map(|content| (content.key, content.content.clone())));
+        self.content.extend(batch.content.iter().map(|content| (content.key, content.content.unpinned())));
         batch.runs.iter().for_each(|run| self.drop_run(run));
         if let Some(horizon) = batch.horizon {
             self.life.horizon = horizon;
@@ -256,10 +260,22 @@ impl State {
         for key in content {
             let Some(Content::Blob(blob)) = self.content.remove(&key) else { continue };
             let is_named = |content: &Content| matches!(content, Content::Blob(other) if other.hash == blob.hash);
-            if !self.content.values().any(is_named) {
+            let is_pinned = self.pins.get(&blob.hash).is_some_and(|pin| pin.strong_count() > 0);
+            if !is_pinned && !self.content.values().any(is_named) {
                 self.blobs.remove(&blob.hash);
             }
         }
+    }
+
+    /// Keeps a blob from being removed as long as what it gives lives.
+    pub(super) fn pin(&mut self, hash: Hash) -> Arc<()> {
+        self.pins.retain(|_, pin| pin.strong_count() > 0);
+        if let Some(pin) = self.pins.get(&hash).and_then(Weak::upgrade) {
+            return pin;
+        }
+        let pin = Arc::new(());
+        self.pins.insert(hash, Arc::downgrade(&pin));
+        pin
     }
 
     fn remove_step(&mut self, key: StepKey) {

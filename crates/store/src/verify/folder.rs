@@ -85,10 +85,10 @@ impl Folder {
             let scope = op.header.scope;
             let is_over = op.pos <= self.horizon && in_snapshot(scope);
             if !is_over {
-                match self.apply(&op, target)? {
+                match self.apply(&op, target, batch)? {
                     Ok(()) if matches!(op.body, Body::PurgeScope {}) => drop(self.remnants.remove(&scope)),
                     Ok(()) => {}
-                    Err(refusal) => self.note_remnant(&op, refusal)?,
+                    Err(refusal) => self.note_remnant(&op, refusal, batch)?,
                 }
             }
             match scope {
@@ -115,7 +115,7 @@ impl Folder {
     }
 
     /// One op on the rows of its scope.
-    fn apply<T: Reader>(&mut self, op: &Op, target: &mut T) -> Result<Result<(), Refusal>, Problem> {
+    fn apply<T: Reader>(&mut self, op: &Op, target: &mut T, batch: &mut Batch) -> Result<Result<(), Refusal>, Problem> {
         if op.pos == self.horizon + 1
             && let Body::Checkpoint { state, .. } = &op.body
             && *state != self.state
@@ -136,22 +136,25 @@ impl Folder {
             }
             return Ok(applied.map_err(Into::into));
         }
-        let (rows, _) = self.load_scope(op.header.scope, target)?;
+        let scope = op.header.scope;
+        let (rows, saved) = self.load_scope(scope, target)?;
         let applied = kernel::apply(rows, op, &mut Vec::new());
         // As on the node itself: the name of a purged scope may be used again.
-        rows.take_if(|rows| matches!(rows, Rows::Purged(_)));
+        if rows.take_if(|rows| matches!(rows, Rows::Purged(_))).is_some() {
+            saved.put(scope, None, batch);
+        }
         Ok(applied)
     }
 
     /// An op that has no effect: allowed only below the horizon, in a scope that is purged there and has lost ops.
-    fn note_remnant(&mut self, op: &Op, refusal: Refusal) -> Result<(), Problem> {
+    fn note_remnant(&mut self, op: &Op, refusal: Refusal, batch: &mut Batch) -> Result<(), Problem> {
         let scope = op.header.scope;
         if op.pos > self.horizon {
             return Err(Problem::Refused { pos: op.pos, scope, refusal: Box::new(refusal) });
         }
         if matches!(op.body, Body::PurgeScope {}) {
             self.remnants.remove(&scope);
-            self.forget(scope);
+            self.forget(scope, batch);
         } else {
             self.remnants.entry(scope).or_insert((op.pos, refusal));
         }
@@ -159,7 +162,7 @@ impl Folder {
     }
 
     /// Rows that a scope's last ops made by themselves.
-    fn forget(&mut self, scope: Scope) {
+    fn forget(&mut self, scope: Scope, batch: &mut Batch) {
         match scope {
             Scope::Task(task) => {
                 if let Some(held) = self.cache.get_mut(&task) {
@@ -167,8 +170,9 @@ impl Folder {
                 }
             }
             Scope::Thread(_) | Scope::Repository(_) | Scope::Log => {
-                if let Some((rows, _)) = self.scopes.get_mut(&scope) {
+                if let Some((rows, saved)) = self.scopes.get_mut(&scope) {
                     *rows = None;
+                    saved.put(scope, None, batch);
                 }
             }
         }

@@ -291,3 +291,33 @@ fn a_send_that_is_repeated_under_another_trace_is_the_same_message() {
     let refused = say(&mut rig, MessageCommand::Send(Box::new(other)));
     assert!(matches!(refused, Err(Error::Message(_))), "{refused:?}");
 }
+
+/// The rows of two lives of a thread have the same revisions and are not the same rows.
+#[test]
+fn a_thread_that_was_purged_may_begin_again_in_the_same_batch() {
+    let mut rig = Rig::new();
+    let thread = ThreadId::new(1, 1);
+    let named = |number| Letter {
+        thread: Some(thread),
+        message: Some(MessageId::new(1, number)),
+        ttl_ms: Some(5),
+        ..letter("reviewer", "1")
+    };
+    send(&mut rig, named(1));
+    rig.pass(10);
+    let purge = Command::Life(crate::driver::LifeCommand::Purge { scope: Scope::Thread(thread) });
+    let again = Command::Message(MessageCommand::Send(Box::new(Letter { ttl_ms: None, ..named(1) })));
+    let answers = [rig.send(purge), rig.send(again)];
+    let taken = {
+        let (namespace, agent) = (name("default"), name("reviewer"));
+        rig.settle();
+        let command = MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS };
+        rig.call(Command::Message(command))
+    };
+    answers.into_iter().for_each(|answer| drop(answer.try_recv().unwrap().unwrap()));
+    assert!(matches!(taken, Ok(Answer::Taken(Some(_)))), "{taken:?}");
+    let mut reader = rig.disk.reader();
+    verify::rows(&mut reader, &mut |_| {}).unwrap();
+    let mut rebuilt = relaymesh_store::memory::MemoryStore::new(relaymesh_core::id::NodeId::new(1, 7));
+    assert_eq!(verify::rebuild(&mut reader, &mut rebuilt, &mut |_| {}).unwrap().differences, []);
+}

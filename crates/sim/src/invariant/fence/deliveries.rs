@@ -76,7 +76,14 @@ impl Deliveries {
                 clock.noticed(seen.decided.0, &what)?;
                 clock.in_time(model.born, seen.decided, ttl_ms, &what)
             }
-            crate::task_bodies!() | crate::lock_bodies!() | crate::absent_bodies!() => Ok(()),
+            // Its name may be used again.
+            Body::PurgeScope {} => {
+                self.messages.retain(|(of, _), _| *of != thread);
+                Ok(())
+            }
+            crate::task_bodies!() | crate::lock_bodies!() | Body::Checkpoint { .. } | Body::RecordArtifact { .. } => {
+                Ok(())
+            }
         }
     }
 

@@ -114,24 +114,23 @@ pub(super) fn refused(call: &Call, command: &MessageCommand, refusal: &Refusal, 
     let Some((thread, message, held)) = subject(command) else { return Err("but it names no message".to_owned()) };
     let past = ledger.past.message(thread, message);
     let was = |found: &State| past.is_some_and(|past| past.states.contains(found));
-    let row = ledger.message(thread, message);
+    let row = ledger.ever_message(thread, message);
+    let was_purged = ledger.purged.contains_key(&Scope::Thread(thread));
     let agrees = match refusal {
-        Refusal::NoThread => !ledger.past.was_there(Scope::Thread(thread), call.sent),
+        Refusal::NoThread => was_purged || !ledger.past.was_there(Scope::Thread(thread), call.sent),
+        Refusal::NoMessage { message: named } => was_purged && *named == message,
         Refusal::NotPossible { message: named, found, .. } => *named == message && held.is_none() && was(found),
         Refusal::Fenced { message: named, found, epoch, given } => {
             let in_force = |row: &Message| {
                 row.lease.as_ref().map(|lease| (row.epoch, lease.token)) == held.map(|held| (held.epoch, held.token))
             };
             let shown = held.is_some_and(|held| held.epoch == *given);
-            let stale = row.is_some_and(|row| !in_force(row) && row.epoch >= *epoch);
+            // Of a thread that was purged and began again, the rows are those of another life.
+            let stale = was_purged || row.is_some_and(|row| !in_force(row) && row.epoch >= *epoch);
             *named == message && shown && stale && was(found)
         }
         // None of these is for a recipient on a single node that shows what it was given.
-        Refusal::NoMessage { .. }
-        | Refusal::MessageExists { .. }
-        | Refusal::Deliveries { .. }
-        | Refusal::NoTtl
-        | not_for_callers!() => false,
+        Refusal::MessageExists { .. } | Refusal::Deliveries { .. } | Refusal::NoTtl | not_for_callers!() => false,
     };
     ensure(agrees, || format!("but the rows say {row:?}"))
 }
@@ -149,7 +148,8 @@ fn not_sent(call: &Call, letter: &Letter, refusal: &Refusal, ledger: &Ledger) ->
         }
         Refusal::NoMessage { message } => {
             let known = letter.thread.and_then(|thread| ledger.past.message(thread, *message));
-            letter.reply_to == Some(*message) && known.is_none_or(|past| past.since > call.sent)
+            let was_purged = letter.thread.is_some_and(|thread| ledger.purged.contains_key(&Scope::Thread(thread)));
+            letter.reply_to == Some(*message) && (was_purged || known.is_none_or(|past| past.since > call.sent))
         }
         Refusal::NoThread | Refusal::NotPossible { .. } | Refusal::Fenced { .. } | not_for_callers!() => false,
     };
@@ -190,7 +190,7 @@ fn says(row: &Message, letter: &Letter) -> bool {
     let asked = draft.asks.map(|asks| (asks.task, asks.step, asks.epoch, asks.token));
     (&draft.from, &draft.to, draft.priority, draft.reply_to)
         == (&letter.from, &letter.to, letter.priority, letter.reply_to)
-        && (draft.content, draft.trace_id) == (letter.content.named(letter.media), letter.trace_id)
+        && draft.content == letter.content.named(letter.media)
         && (draft.ttl_ms, draft.max_deliveries) == (letter.ttl_ms, letter.max_deliveries)
         && asked == asks.map(|hold| (hold.step.task, hold.step.index, hold.epoch, hold.token))
 }
@@ -208,7 +208,7 @@ fn subject(command: &MessageCommand) -> Option<(ThreadId, MessageId, Option<Held
 }
 
 fn row(ledger: &Ledger, thread: ThreadId, message: MessageId) -> Result<&Message, String> {
-    ledger.message(thread, message).ok_or_else(|| format!("but {message} is not durable"))
+    ledger.ever_message(thread, message).ok_or_else(|| format!("but {message} is not durable"))
 }
 
 fn was(ledger: &Ledger, thread: ThreadId, message: MessageId, state: State) -> Verdict {

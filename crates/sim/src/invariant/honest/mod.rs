@@ -14,9 +14,9 @@ use crate::{
     ledger::{Ledger, OpSeen},
     time::{MS, Ns},
 };
-use relaymesh_core::op::Kind;
+use relaymesh_core::op::{Kind, Scope};
 use relaymesh_runtime::{
-    driver::{Answer, Command, Config, Error, MessageCommand},
+    driver::{Answer, Command, Config, Error, LifeCommand, MessageCommand},
     world::Work,
 };
 use std::collections::BTreeSet;
@@ -80,8 +80,17 @@ fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
     match &call.command {
         Command::Lock(command) => locks::done(call, command, answer, look.ledger),
         Command::Message(command) => messages::done(call, command, answer, look.ledger),
-        // Nobody asks for it yet.
-        Command::Life(_) => Ok(()),
+        Command::Life(command) => match (command, answer) {
+            (LifeCommand::Purge { .. }, Answer::Swept { count: 1, .. }) => {
+                wrote(call, &[Kind::PurgeScope], look.ledger)
+            }
+            (LifeCommand::Sweep { .. }, Answer::Swept { count, .. }) if *count > 0 => {
+                wrote(call, &[Kind::PurgeScope], look.ledger)
+            }
+            (LifeCommand::Sweep { .. } | LifeCommand::SweepKeys { .. }, Answer::Swept { .. })
+            | (LifeCommand::Checkpoint | LifeCommand::Compact, Answer::Compacted { .. }) => Ok(()),
+            _ => Err("which is no answer to this command".to_owned()),
+        },
         Command::Submit(_)
         | Command::Record { .. }
         | Command::Wait { .. }
@@ -102,6 +111,7 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
         (Error::Lock(refusal), Command::Lock(command)) => locks::refused(call, command, refusal, ledger),
         (Error::Message(refusal), Command::Message(command)) => messages::refused(call, command, refusal, ledger),
         (Error::NotPurged(scope), _) => Err(format!("but nobody asked to purge {scope}")),
+        (Error::Message(_), Command::Life(LifeCommand::Purge { scope: Scope::Thread(_) })) => Ok(()),
         (Error::Lock(_) | Error::Message(_), _) => Err("but nobody asked about a lock or a message".to_owned()),
         (Error::Refused(refusal), command) => {
             if let Command::Message(MessageCommand::Send(letter)) = command {
@@ -111,7 +121,8 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
         }
         (Error::KeyReused { task, .. }, _) => {
             let holder = call.key().and_then(|key| ledger.by_key.get(key));
-            ensure(holder == Some(task), || format!("but the key belongs to {holder:?}"))
+            let is_its = ledger.ever(*task).is_some_and(|seen| Some(&seen.rows.task.idempotency_key) == call.key());
+            ensure(holder == Some(task) || is_its, || format!("but the key belongs to {holder:?}"))
         }
         (Error::TooLong { found, .. }, command) => messages::too_long(command, *found),
         (Error::DiskFull(_) | Error::Busy { .. } | Error::Indeterminate(_) | Error::Stopped | Error::Store(_), _) => {

@@ -10,11 +10,11 @@ use crate::{
 };
 use relaymesh_core::{
     id::{StepId, TaskId},
-    op::Kind,
+    op::{Kind, Scope},
     task::{Refusal, Status},
 };
 use relaymesh_runtime::{
-    driver::{Answer, Command, MessageCommand},
+    driver::{Answer, Command, LifeCommand, MessageCommand},
     world::Hold,
 };
 use relaymesh_store::Reader as _;
@@ -86,7 +86,7 @@ pub(super) fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdic
             shown && !current && was(found) && row.is_some_and(|row| row.epoch >= *epoch)
         }
         Refusal::Ended { found } => seen.ends.iter().any(|(status, _)| status == found),
-        Refusal::NotRedrivable { found } => was(found),
+        Refusal::NotRedrivable { found } | Refusal::NotEnded { found } => was(found),
         Refusal::CancelledAlready => seen.cancels > 0,
         Refusal::OtherAsk { asked, cited, .. } => asked != cited,
         // None of these is for a client of a single node.
@@ -96,7 +96,6 @@ pub(super) fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdic
         | Refusal::BackDated { .. }
         | Refusal::LeaseRuns { .. }
         | Refusal::NotOwner { .. }
-        | Refusal::NotEnded { .. }
         | Refusal::Artifact(_)
         | Refusal::WrongScope { .. } => false,
     };
@@ -110,6 +109,7 @@ fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> 
             let hold = letter.asks?;
             Some((hold.step.task, Some(hold.step), Some(hold)))
         }
+        Command::Life(LifeCommand::Purge { scope: Scope::Task(task) }) => Some((*task, None, None)),
         Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) | Command::Life(_) => {
             None
         }
@@ -126,5 +126,5 @@ fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> 
 }
 
 fn seen(ledger: &Ledger, task: TaskId) -> Result<&Seen, String> {
-    ledger.tasks.get(&task).ok_or_else(|| format!("but {task} is not durable"))
+    ledger.ever(task).ok_or_else(|| format!("but {task} is not durable"))
 }
