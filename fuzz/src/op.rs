@@ -1,13 +1,22 @@
 //! Ops: the bytes of a log that somebody else may have written.
 
 use crate::{samples, say, survives_json};
-use relaymesh_core::op::{BODY_BYTES_MAX, Chain, Kind, Op, link_hash};
+use relaymesh_core::{
+    hash::Hash,
+    op::{BODY_BYTES_MAX, Chain, Kind, Op, link_hash},
+};
 
 /// The bytes of a kind and a version before the body: a varint of two bytes at most for now, three at the most ever.
 const KIND_BYTES_MAX: usize = 4;
 
-/// An op decodes to one that encodes to no more bytes and is read again, as bytes and as JSON.
+/// An op decodes to one that encodes to no more bytes and is read again, as bytes and as JSON. A stub is read again, and is
+/// no op.
 pub fn target(data: &[u8]) {
+    let hash = Hash::sha256(data);
+    if let Some(chain) = Chain::at_stub(data, hash) {
+        assert_eq!(Chain::at_stub(&chain.stub(), hash), Some(chain));
+        assert!(Op::decode(7, data).is_err(), "a stub that is an op");
+    }
     let op = match Op::decode(7, data) {
         Ok(op) => op,
         Err(error) => return say(&error),
@@ -31,12 +40,14 @@ pub fn target(data: &[u8]) {
     }
 }
 
-/// One op of every kind.
+/// One op of every kind, and a stub.
 pub fn seeds() -> Vec<Vec<u8>> {
     let bytes = |(seq, kind): (u64, &Kind)| {
         let mut bytes = Vec::new();
         Op::encode(&samples::header(seq), &samples::body(*kind), &mut bytes);
         bytes
     };
-    (1u64..).zip(Kind::ALL).map(bytes).collect()
+    let header = samples::header(9);
+    let stub = Chain::after(&header, Hash::default()).stub();
+    (1u64..).zip(Kind::ALL).map(bytes).chain([stub]).collect()
 }
