@@ -185,10 +185,10 @@ fn check_task<R: Reader>(reader: &mut R, task: &Task, life: Life, sums: &mut Sum
     Ok(())
 }
 
-/// Whether the task may have lost its key: then it is gone, or a later task's. A task that ended, lost it and was taken up
-/// again gets it back only if it is free.
+/// Whether the task may have lost its key: then it is gone, or another task's. A task that ended, lost it and was taken up
+/// again gets it back only if it is free, so either of two may have it.
 pub fn may_be_swept(task: &Task, life: Life, found: Option<&IdempotencyRow>) -> bool {
-    task.created_ms <= life.swept_ms && found.is_none_or(|found| found.task_key > task.key)
+    task.created_ms <= life.swept_ms && found.is_none_or(|found| found.task_key != task.key)
 }
 
 fn check_content<R: Reader>(

@@ -286,3 +286,22 @@ fn lock(rig: &mut Rig, key: &str) -> Answer {
     };
     rig.call(Command::Lock(command)).unwrap()
 }
+
+#[test]
+fn a_key_that_two_tasks_have_lost_goes_back_to_the_one_that_is_taken_up_again() {
+    let mut rig = Rig::new();
+    let mut tasks = Vec::new();
+    for _ in 0..2 {
+        let (task, merged) = rig.keyed("x", "nobody").unwrap();
+        assert!(!merged);
+        let mode = relaymesh_core::op::CancelMode::Hard;
+        rig.call(Command::Cancel { task, mode, reason: String::new() }).unwrap();
+        let until_ms = rig.levers.lock().unwrap().wall_ms;
+        rig.pass(10);
+        rig.life(LifeCommand::SweepKeys { until_ms }).unwrap();
+        tasks.push(task);
+    }
+    rig.call(Command::Redrive { task: tasks[0], reason: String::new() }).unwrap();
+    assert_eq!(rig.keyed("x", "nobody").unwrap(), (tasks[0], true));
+    rig.check();
+}

@@ -138,7 +138,7 @@ pub(super) fn refused(call: &Call, command: &MessageCommand, refusal: &Refusal, 
 fn not_sent(call: &Call, letter: &Letter, refusal: &Refusal, ledger: &Ledger) -> Verdict {
     is_new(call, letter, ledger)?;
     let place = letter.thread.zip(letter.message);
-    let there = place.and_then(|(thread, message)| ledger.message(thread, message));
+    let there = place.and_then(|(thread, message)| ledger.ever_message(thread, message));
     let agrees = match refusal {
         Refusal::Deliveries { found } => *found == letter.max_deliveries && !(1..=DELIVERIES_MAX).contains(found),
         Refusal::NoTtl => letter.ttl_ms == Some(0),
