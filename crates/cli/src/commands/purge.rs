@@ -24,8 +24,8 @@ Examples:
 /// Forget tasks that have ended and threads in which nothing waits
 ///
 /// They are gone from lists, and their idempotency keys are free: an equal request runs again. That they were purged
-/// stays on the log. A task is kept at least as long as its key, which is 7 days from its end; one that is named goes
-/// at once.
+/// stays on the log. By age, all namespaces are swept, and a task is kept at least as long as its key, which is 7 days from its
+/// end; one that is named goes at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
