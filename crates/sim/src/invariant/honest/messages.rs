@@ -139,16 +139,17 @@ fn not_sent(call: &Call, letter: &Letter, refusal: &Refusal, ledger: &Ledger) ->
     is_new(call, letter, ledger)?;
     let place = letter.thread.zip(letter.message);
     let there = place.and_then(|(thread, message)| ledger.ever_message(thread, message));
+    let was_purged = letter.thread.is_some_and(|thread| ledger.purged.contains_key(&Scope::Thread(thread)));
     let agrees = match refusal {
         Refusal::Deliveries { found } => *found == letter.max_deliveries && !(1..=DELIVERIES_MAX).contains(found),
         Refusal::NoTtl => letter.ttl_ms == Some(0),
         Refusal::MessageExists { message, found } => {
             let past = place.and_then(|(thread, _)| ledger.past.message(thread, *message));
-            there.is_some_and(|row| !says(row, letter)) && past.is_some_and(|past| past.states.contains(found))
+            let is_other = was_purged || there.is_some_and(|row| !says(row, letter));
+            is_other && past.is_some_and(|past| past.states.contains(found))
         }
         Refusal::NoMessage { message } => {
             let known = letter.thread.and_then(|thread| ledger.past.message(thread, *message));
-            let was_purged = letter.thread.is_some_and(|thread| ledger.purged.contains_key(&Scope::Thread(thread)));
             letter.reply_to == Some(*message) && (was_purged || known.is_none_or(|past| past.since > call.sent))
         }
         Refusal::NoThread | Refusal::NotPossible { .. } | Refusal::Fenced { .. } | not_for_callers!() => false,
@@ -159,6 +160,9 @@ fn not_sent(call: &Call, letter: &Letter, refusal: &Refusal, ledger: &Ledger) ->
 /// A letter that was durable before the call was sent cannot be refused: sending it again is the same message.
 pub(super) fn is_new(call: &Call, letter: &Letter, ledger: &Ledger) -> Verdict {
     let Some((thread, message)) = letter.thread.zip(letter.message) else { return Ok(()) };
+    if ledger.purged.contains_key(&Scope::Thread(thread)) {
+        return Ok(()); // it may have been refused in one life of the thread and be there in the next
+    }
     let past = ledger.past.message(thread, message);
     let before = past.is_some_and(|past| past.since <= call.sent);
     let same = ledger.message(thread, message).is_some_and(|row| says(row, letter));
