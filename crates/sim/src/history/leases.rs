@@ -74,6 +74,8 @@ impl Leases {
             }
             Err(Error::Refused(Refusal::Held { .. })) => Moment::Returned(LeaseRet::Held),
             Err(Error::Refused(Refusal::Fenced { .. })) => Moment::Returned(LeaseRet::Fenced),
+            // The task was purged: there is no lease to speak of.
+            Err(Error::Refused(Refusal::NoTask)) => Moment::Withdrawn,
             Err(Error::Refused(_)) => Moment::Returned(LeaseRet::NotNow),
             Err(Error::Indeterminate(_))
             | Ok(
