@@ -6,9 +6,6 @@
 //!
 //! Of a log that was compacted, what is left is folded: the snapshot of the repositories, and the ops of all scopes that
 //! were not purged. At the horizon that must give the rows whose hash the checkpoint has.
-//!
-//! Memory stays bounded: at most [`CACHE_MAX`] tasks are held, and a task that is not held is loaded again from the
-//! store that is being built.
 
 use super::{
     Problem,
