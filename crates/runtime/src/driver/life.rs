@@ -35,6 +35,8 @@ const NOTHING_TO_DROP: Answer = Answer::Compacted { ops: 0, pos: 0, horizon: 0 }
 pub(super) struct Compaction {
     /// Nothing above this.
     horizon: u64,
+    /// The batch with the checkpoint. Until it is durable, a reader takes what was purged before it for live.
+    batch: u64,
     /// Ops up to here were looked at. From the first on and in order: the op that purges a scope goes after all others
     /// about it.
     pos: u64,
@@ -130,7 +132,11 @@ impl<R: Reader, W: World> Engine<R, W> {
                 }
                 (last, looked) = ((ended_ms, key), looked + 1);
                 let Some(task) = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)? else { continue };
-                let Ok(row) = self.key_of(task) else { continue };
+                let row = match self.key_of(task) {
+                    Ok(row) => row,
+                    Err(error @ Error::Store(_)) => return Err(error),
+                    Err(_) => continue, // purged in a batch that no reader sees yet
+                };
                 if self.is_over(task) && self.has_key(&row)? {
                     over.push(row);
                 }
@@ -207,14 +213,18 @@ impl<R: Reader, W: World> Engine<R, W> {
         kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
         self.append(&op);
         self.open.batch.horizon = Some(pos);
-        self.compaction = Some(Compaction { horizon: pos, pos: 0, purged: BTreeSet::new() });
+        self.compaction = Some(Compaction { horizon: pos, batch: self.batches + 1, pos: 0, purged: BTreeSet::new() });
         Ok(Answer::Compacted { ops: 0, pos: 0, horizon: pos })
     }
 
     /// Looks at some ops and lets go of those that may go.
     fn compact(&mut self) -> Result<Answer, Error> {
-        let Some(Compaction { horizon, pos, purged }) = &mut self.compaction else { return Ok(NOTHING_TO_DROP) };
+        let settled = self.settled_batch();
+        let Some(Compaction { horizon, batch, pos, purged }) = &mut self.compaction else { return Ok(NOTHING_TO_DROP) };
         let horizon = *horizon;
+        if *batch > settled {
+            return Ok(Answer::Compacted { ops: 0, pos: *pos, horizon });
+        }
         let mut page = self.reader.ops(*pos, COMPACT_MAX).map_err(Error::Store)?;
         page.retain(|op| op.pos <= horizon);
         let reader = &mut self.reader;

@@ -305,3 +305,29 @@ fn a_key_that_two_tasks_have_lost_goes_back_to_the_one_that_is_taken_up_again() 
     assert_eq!(rig.keyed("x", "nobody").unwrap(), (tasks[0], true));
     rig.check();
 }
+
+/// What was purged before a checkpoint is seen as purged only once that is durable: until then nothing is looked at, or the
+/// first ops of a scope would stay and the last ones go.
+#[test]
+fn a_compaction_waits_until_its_checkpoint_is_durable() {
+    let mut rig = Rig::new();
+    let long = rig.single("hold");
+    (0..100).for_each(|_| _ = rig.single("echo"));
+    let hold = rig.begun().hold;
+    rig.finish(hold, done("1"));
+    let life = |command| Command::Life(command);
+    let purged = rig.send(life(LifeCommand::Purge { scope: Scope::Task(long) }));
+    let checkpoint = rig.send(life(LifeCommand::Checkpoint));
+    let batch = rig.engine.poll_batch().unwrap();
+    let early = rig.send(life(LifeCommand::Compact));
+    rig.store.as_mut().unwrap().commit(&batch).unwrap();
+    rig.engine.handle_committed(Ok(()));
+    rig.settle();
+    for answer in [purged, checkpoint, early] {
+        answer.try_recv().unwrap().unwrap();
+    }
+    for _ in 0..3 {
+        rig.life(LifeCommand::Compact).unwrap();
+    }
+    rig.check();
+}
