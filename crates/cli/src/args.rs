@@ -46,6 +46,9 @@ pub(crate) struct Global {
     /// JSON on stdout, and errors as JSON on stderr
     #[arg(long, global = true)]
     json: bool,
+    /// Work in this process instead of the root's daemon
+    #[arg(long, global = true, env = "RELAYMESH_NO_DAEMON", value_parser = clap::builder::FalseyValueParser::new())]
+    no_daemon: bool,
 }
 
 /// The same, ready for use.
@@ -54,6 +57,7 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     pub(crate) namespace: Name,
     pub(crate) json: bool,
+    pub(crate) no_daemon: bool,
     /// Who asks; it stands on the log.
     pub(crate) caller: Caller,
 }
@@ -61,7 +65,13 @@ pub(crate) struct Context {
 impl Global {
     /// What the command gets to see.
     pub(crate) fn context(&self) -> Context {
-        Context { root: self.root.clone(), namespace: self.namespace.clone(), json: self.json, caller: caller() }
+        Context {
+            root: self.root.clone(),
+            namespace: self.namespace.clone(),
+            json: self.json,
+            no_daemon: self.no_daemon,
+            caller: caller(),
+        }
     }
 }
 

@@ -1,37 +1,46 @@
-//! Working on a task in this process until it has ended.
+//! Following a task until it has ended.
 //!
 //! Everything comes in by one channel, in the order in which it happened: events, answers, alerts, Ctrl-C. The driver tells
-//! the events of a commit before it answers anybody, so when the end is answered, everything before has been shown.
+//! the events of a commit before it answers anybody, so when the end is answered, everything before has been shown. A daemon
+//! that goes away is started again, and the task is followed on: nothing is lost by it.
 
 use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
+    link::{self, Link, Missing},
     output, root,
-    session::{self, Session, Work},
+    session::{self, Work},
     time,
     view::View,
     watch::{Begin, Watch},
 };
 use relaymesh_core::{
-    id::TaskId,
-    task::{Status, Step, TaskRows},
+    id::{StepId, TaskId},
+    task::{Status, Step, TaskRows, spec::Ask},
 };
 use relaymesh_runtime::{
-    driver::{Answer, Command, Error as DriverError, Event, Submit},
+    driver::{Answer, Command, Event, Submit},
     world::Alert,
 };
 use relaymesh_store::Reader as _;
-use relaymesh_store_sqlite::{SqliteReader, SqliteStore};
+use relaymesh_store_sqlite::SqliteReader;
 use std::{
-    sync::mpsc::{self, Receiver, Sender},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, Sender},
+    },
     time::Instant,
 };
 
 /// What the shell reports for Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
+/// How often a daemon that goes away is started again.
+const RESTARTS_MAX: u32 = 5;
+
 /// What to work on.
+#[derive(Clone)]
 pub(crate) enum Start {
     /// A task that is submitted now.
     Submit(Box<Submit>),
@@ -41,35 +50,63 @@ pub(crate) enum Start {
     Redrive(TaskId, String),
 }
 
+/// How long to follow, and what to do when it asks something.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Patience {
+    /// Until when; without one, until it has ended.
+    pub(crate) until: Option<Instant>,
+    /// Approve whatever it asks, once it was shown.
+    pub(crate) yes: bool,
+}
+
 enum Message {
-    Answer(Result<Answer, DriverError>),
+    Answer(Result<Answer, Error>),
     Event(Event),
-    Ended(Result<Answer, DriverError>),
+    Ended(Result<Answer, Error>),
     Alert(Alert),
     Interrupted,
     TimedOut,
-    /// The driver's thread has ended.
+    /// The driver has ended.
     Gone,
 }
 
-/// Works until the task has ended, `until` has passed, a person must decide, or Ctrl-C.
+/// Follows the task until it has ended, patience is over, a person must decide and cannot meanwhile, or Ctrl-C.
 pub(crate) fn drive(
     context: &Context,
-    store: SqliteStore,
+    missing: Missing,
     start: Start,
     watch: &mut Watch,
-    until: Option<Instant>,
+    patience: Patience,
 ) -> Result<Exit, Error> {
-    let reader = root::reader(&store)?;
-    let (inbox, messages) = mpsc::channel();
-    let alerts = inbox.clone();
-    let session =
-        Session::start(store, &context.caller, Work::Steps, move |alert| drop(alerts.send(Message::Alert(alert))))?;
-    let events = Gone(inbox.clone());
-    session.handle().watch(move |event| events.0.send(Message::Event(event.clone())).is_ok());
-    on_interrupt(&inbox);
-    let result = Drive { session: &session, reader, inbox, messages, watch, until, early: Vec::new() }.run(start);
-    session.finish(result)
+    let mut start = start;
+    let interrupts = Arc::new(Mutex::new(None));
+    on_interrupt(&interrupts);
+    for _ in 0..RESTARTS_MAX {
+        let (inbox, messages) = mpsc::channel();
+        *interrupts.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox.clone());
+        let alerts = inbox.clone();
+        let link = Link::open(context, missing, Work::Steps, move |alert| drop(alerts.send(Message::Alert(alert))))?;
+        let events = Gone(inbox.clone());
+        let reader = root::read(&context.root)?;
+        let mut drive = Drive { link: &link, reader, inbox, messages, watch, patience, early: Vec::new(), task: None };
+        let watching = link.watch(move |event| events.0.send(Message::Event(event.clone())).is_ok());
+        let result = watching.and_then(|()| drive.run(start.clone()));
+        let task = drive.task;
+        match (result, &link) {
+            (Err(error), Link::Daemon(_)) if error.code == Code::DaemonGone => {
+                watch.note("the daemon went away; starting it again");
+                start = match (task, start) {
+                    (Some(task), _) => Start::Wait(task),
+                    // Nobody knows whether it was accepted; the same request with the same key is accepted once.
+                    (None, Start::Submit(submit)) => Start::Submit(submit),
+                    (None, Start::Wait(task)) => Start::Wait(task),
+                    (None, Start::Redrive(..)) => return Err(error),
+                };
+            }
+            (result, _) => return link.finish(result),
+        }
+    }
+    Err(Error::new(Code::DaemonGone, format!("the daemon went away {RESTARTS_MAX} times")))
 }
 
 /// Tells when whatever held it is gone.
@@ -83,14 +120,16 @@ impl Drop for Gone {
 }
 
 struct Drive<'a> {
-    session: &'a Session,
+    link: &'a Link,
     reader: SqliteReader,
     inbox: Sender<Message>,
     messages: Receiver<Message>,
     watch: &'a mut Watch,
-    until: Option<Instant>,
+    patience: Patience,
     /// What was told before the answer to the first question.
     early: Vec<Event>,
+    /// Which task it is, once that is known.
+    task: Option<TaskId>,
 }
 
 impl Drive<'_> {
@@ -106,6 +145,7 @@ impl Drive<'_> {
             self.watch.stopped("interrupted", None)?;
             return Ok(Exit::Interrupted);
         };
+        self.task = Some(task);
         let pos = self.reader.head()?.pos;
         let rows = self.rows(task)?;
         self.watch.begin(how, &rows, pos);
@@ -145,7 +185,7 @@ impl Drive<'_> {
                     self.watch.stopped("timed_out", Some(task))?;
                     return Ok(Exit::NotEnded);
                 }
-                Message::Gone => return Err(Error::new(Code::Internal, "the driver has ended")),
+                Message::Gone => return Err(gone()),
             }
         }
     }
@@ -158,25 +198,49 @@ impl Drive<'_> {
                 Message::Answer(answer) => return Ok(Some(answer?)),
                 Message::Alert(alert) => self.watch.note(&session::warning(&alert)),
                 Message::Interrupted | Message::TimedOut => return Ok(None),
-                Message::Gone => return Err(Error::new(Code::Internal, "the driver has ended")),
+                Message::Gone => return Err(gone()),
                 Message::Event(event) => self.early.push(event),
                 Message::Ended(_) => {}
             }
         }
     }
 
-    /// Whether nothing of the task can go on before a person has decided. There is no daemon: whoever decides needs the
-    /// root, so the command ends and says so.
+    /// What to do when nothing of the task can go on before a person has decided. In this process nobody else can: whoever
+    /// decides needs the root, so the command ends and says so. With a daemon it is said once, and the wait goes on.
     fn blocked(&mut self, task: TaskId) -> Result<Option<Exit>, Error> {
         if !self.watch.has_waiting() {
             return Ok(None);
         }
         let rows = self.rows(task)?;
+        if self.patience.yes {
+            return self.approve(&rows).map(|()| None);
+        }
         if !is_blocked(&rows, time::now_ms()) {
             return Ok(None);
         }
-        self.watch.blocked(&rows);
-        Ok(Some(Exit::NotEnded))
+        match self.link {
+            Link::Here(_) => {
+                self.watch.blocked(&rows);
+                Ok(Some(Exit::NotEnded))
+            }
+            Link::Daemon(_) => {
+                self.watch.waits(&rows);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Approves whatever waits, having shown it.
+    fn approve(&mut self, rows: &TaskRows) -> Result<(), Error> {
+        for (index, step) in rows.indexed().filter(|(_, step)| step.status == Status::Waiting) {
+            let Some(ask) = &step.spec.approve else { continue };
+            let asks = format!("step `{}` asks: {}; approved by --yes", step.spec.name, output::clean(&ask.text));
+            self.watch.note(&asks);
+            let step = StepId { task: rows.task.id, index };
+            // Refused when it was decided meanwhile, which is just as well.
+            self.send(Command::Approve { step, ask: Ask::hash(ask) }, Message::Answer);
+        }
+        Ok(())
     }
 
     fn rows(&mut self, task: TaskId) -> Result<TaskRows, Error> {
@@ -184,13 +248,13 @@ impl Drive<'_> {
         self.reader.task(task)?.ok_or_else(missing)
     }
 
-    fn send(&self, command: Command, wrap: impl FnOnce(Result<Answer, DriverError>) -> Message + Send + 'static) {
+    fn send(&self, command: Command, wrap: impl FnOnce(Result<Answer, Error>) -> Message + Send + 'static) {
         let inbox = self.inbox.clone();
-        self.session.send(command, move |answer| drop(inbox.send(wrap(answer))));
+        self.link.send(command, move |answer| drop(inbox.send(wrap(answer))));
     }
 
     fn next(&self) -> Message {
-        match self.until {
+        match self.patience.until {
             None => self.messages.recv().unwrap_or(Message::Gone),
             Some(until) => {
                 let left = until.saturating_duration_since(Instant::now());
@@ -201,7 +265,7 @@ impl Drive<'_> {
 }
 
 fn accepted(answer: Answer) -> Result<(TaskId, Begin), Error> {
-    let Answer::Accepted { task, merged, .. } = answer else { return Err(crate::session::unexpected(&answer)) };
+    let Answer::Accepted { task, merged, .. } = answer else { return Err(link::unexpected(&answer)) };
     Ok((task, if merged { Begin::Merged } else { Begin::Accepted }))
 }
 
@@ -213,13 +277,19 @@ pub(crate) fn is_blocked(rows: &TaskRows, now_ms: u64) -> bool {
     rows.steps.iter().any(waits) && !rows.steps.iter().any(|step| moves(step) || over(step))
 }
 
+fn gone() -> Error {
+    Error::new(Code::DaemonGone, "the driver has ended")
+}
+
 /// The first Ctrl-C stops gracefully, the second at once. Without a handler a Ctrl-C ends the process, which loses
 /// nothing either; so a failure to install one is only said.
-fn on_interrupt(inbox: &Sender<Message>) {
-    let inbox = inbox.clone();
+fn on_interrupt(inbox: &Arc<Mutex<Option<Sender<Message>>>>) {
+    let inbox = Arc::clone(inbox);
     let mut before = false;
     let installed = ctrlc::set_handler(move || {
-        if before || inbox.send(Message::Interrupted).is_err() {
+        let told =
+            inbox.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|to| to.send(Message::Interrupted));
+        if before || !matches!(told, Some(Ok(()))) {
             std::process::exit(INTERRUPTED);
         }
         before = true;

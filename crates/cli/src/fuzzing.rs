@@ -28,5 +28,5 @@ pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
 }
 
 fn said(error: &Error) -> Said {
-    Said { text: error.to_text(), json: error.to_json().to_string() }
+    Said { text: crate::error::to_text(error), json: error.to_json().to_string() }
 }

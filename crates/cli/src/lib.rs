@@ -5,18 +5,20 @@
 //! stderr  talk: progress, notes, errors, hints     2…9  error kinds   11  cancelled   12  not ended yet
 //! ```
 //!
-//! There is no daemon yet. A command that writes opens the root in its own process and holds its lock; a command that
-//! reads uses a read-only connection and works beside a running writer.
+//! A command that writes asks the root's daemon, and starts one if there is none; with `--no-daemon` it opens the root in its own
+//! process and holds its lock. A command that reads uses a read-only connection and works beside either.
 
 mod args;
 mod bench;
 mod commands;
+mod daemon;
 mod drive;
 mod error;
 mod exit;
 mod flow;
 #[doc(hidden)]
 pub mod fuzzing;
+mod link;
 mod lookup;
 mod output;
 mod root;
@@ -46,7 +48,7 @@ pub fn main() -> ExitCode {
     match cli.command.run(&context) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            error.print(context.json);
+            error::print(&error, context.json);
             ExitCode::from(error.code.kind().exit_code())
         }
     }
@@ -58,6 +60,6 @@ fn usage(answer: &clap::Error) -> ExitCode {
     let text = answer.render().to_string();
     let text = text.trim_end();
     let error = Error::new(Code::Usage, text.strip_prefix("error: ").unwrap_or(text));
-    error.print(json);
+    error::print(&error, json);
     ExitCode::from(error.code.kind().exit_code())
 }

@@ -1,22 +1,22 @@
 //! A driver in this process, for the length of one command.
 
 use crate::{
-    args::Context,
     error::{Code, Error},
     root,
 };
 use relaymesh_runtime::{
-    driver::{Answer, Caller, Command, Config, Driver, Error as DriverError, Handle, LifeCommand},
+    driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand},
     host::Host,
     upkeep::Retention,
     world::Alert,
 };
 use relaymesh_store::{Reader as _, Store as _};
-use relaymesh_store_sqlite::SqliteStore;
+use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
 
 /// A driver in this process.
 pub(crate) struct Session {
     driver: Driver<SqliteStore>,
+    blobs: FileBlobs,
     caller: Caller,
 }
 
@@ -43,11 +43,12 @@ impl Session {
             config.slots = 0;
         }
         let blobs = store.blobs();
-        let driver = Driver::start(store, config, |finished| Host::new(floor_ms, blobs, finished, alert))?;
+        let results = blobs.clone();
+        let driver = Driver::start(store, config, |finished| Host::new(floor_ms, results, finished, alert))?;
         // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
         let until_ms = Retention::default().keys_until_ms(crate::time::now_ms());
         driver.handle().send(caller.clone(), Command::Life(LifeCommand::SweepKeys { until_ms }), drop);
-        Ok(Self { driver, caller: caller.clone() })
+        Ok(Self { driver, blobs, caller: caller.clone() })
     }
 
     /// Where commands go.
@@ -55,47 +56,39 @@ impl Session {
         self.driver.handle()
     }
 
+    /// Where long content goes.
+    pub(crate) fn blobs(&self) -> FileBlobs {
+        self.blobs.clone()
+    }
+
     /// Hands a command over; the answer goes to `reply`.
-    pub(crate) fn send(&self, command: Command, reply: impl FnOnce(Result<Answer, DriverError>) + Send + 'static) {
-        self.handle().send(self.caller.clone(), command, reply);
+    pub(crate) fn send(&self, command: Command, reply: impl FnOnce(Result<Answer, Error>) + Send + 'static) {
+        match command.stowed(&self.blobs) {
+            Ok(command) => {
+                self.handle().send(self.caller.clone(), command, |answer| reply(answer.map_err(Error::from)))
+            }
+            Err(error) => reply(Err(error.into())),
+        }
+    }
+
+    /// Hands a command over and waits for the answer.
+    pub(crate) fn call(&self, command: Command) -> Result<Answer, Error> {
+        Ok(self.handle().call(self.caller.clone(), command.stowed(&self.blobs)?)?)
     }
 
     /// Stops the driver. Running attempts are given back and do not count. A poisoned store is the answer, whatever the
     /// command was told before.
-    pub(crate) fn finish<T, E: Into<Error>>(self, result: Result<T, E>) -> Result<T, Error> {
+    pub(crate) fn finish<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         match self.driver.stop() {
             Ok(store) => {
                 let closed = store.close();
-                let value = result.map_err(Into::into)?;
+                let value = result?;
                 closed?;
                 Ok(value)
             }
             Err(why) => Err(Error::new(Code::Indeterminate, why)),
         }
     }
-}
-
-/// Opens the root, gives one command, and closes it again. Nothing is claimed meanwhile.
-pub(crate) fn once(context: &Context, store: SqliteStore, command: Command) -> Result<Answer, Error> {
-    let session = Session::start(store, &context.caller, Work::Nothing, |alert| crate::output::note(&warning(&alert)))?;
-    let answer = session.handle().call(context.caller.clone(), command);
-    session.finish(answer)
-}
-
-/// Opens the root, does something that takes several commands, and closes it again. Nothing is claimed meanwhile.
-pub(crate) fn with<T>(
-    context: &Context,
-    store: SqliteStore,
-    act: impl FnOnce(&Handle) -> Result<T, DriverError>,
-) -> Result<T, Error> {
-    let session = Session::start(store, &context.caller, Work::Nothing, |alert| crate::output::note(&warning(&alert)))?;
-    let result = act(session.handle());
-    session.finish(result)
-}
-
-/// An answer to another question.
-pub(crate) fn unexpected(answer: &Answer) -> Error {
-    Error::new(Code::Internal, format!("the driver answered another question: {answer:?}"))
 }
 
 /// An alert in words.

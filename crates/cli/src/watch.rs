@@ -53,6 +53,8 @@ pub(crate) struct Watch {
     name_width: usize,
     /// Events up to here are older than what was shown.
     seen_pos: u64,
+    /// The steps of which it was said that they wait for an approval.
+    said_waiting: Vec<u16>,
 }
 
 impl Watch {
@@ -64,7 +66,15 @@ impl Watch {
             (false, true) if std::io::stderr().is_terminal() => Mode::Bars(Box::new(Bars::new(output::has_colour()))),
             (false, true) => Mode::Lines,
         };
-        Self { mode, started: Instant::now(), begun: false, shown: Vec::new(), name_width: 0, seen_pos: 0 }
+        Self {
+            mode,
+            started: Instant::now(),
+            begun: false,
+            shown: Vec::new(),
+            name_width: 0,
+            seen_pos: 0,
+            said_waiting: Vec::new(),
+        }
     }
 
     /// The task is durable. `rows` are at least as new as the log at `pos`; they are shown unless events are going to
@@ -143,6 +153,20 @@ impl Watch {
             output::line(&say::blocked_json(rows).to_string());
         } else {
             self.leave(&say::blocked(rows));
+        }
+    }
+
+    /// The same, and somebody else may decide meanwhile: said once for each step that waits.
+    pub(crate) fn waits(&mut self, rows: &TaskRows) {
+        let waiting = rows.indexed().filter(|(_, step)| step.status == Status::Waiting);
+        let waiting: Vec<u16> = waiting.map(|(index, _)| index).collect();
+        if self.said_waiting != waiting {
+            if let Mode::Json = self.mode {
+                output::line(&say::blocked_json(rows).to_string());
+            } else {
+                self.note(&say::blocked(rows));
+            }
+            self.said_waiting = waiting;
         }
     }
 

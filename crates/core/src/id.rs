@@ -174,6 +174,26 @@ impl fmt::Debug for StepId {
     }
 }
 
+impl Serialize for StepId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            (self.task, self.index).serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for StepId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        } else {
+            <(TaskId, u16)>::deserialize(deserializer).map(|(task, index)| Self { task, index })
+        }
+    }
+}
+
 impl FromStr for StepId {
     type Err = Error;
 

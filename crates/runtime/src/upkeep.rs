@@ -3,7 +3,7 @@
 //! Every step is an ordinary command, so live work goes on between any two of them, and a process that dies in the middle
 //! has done the first half.
 
-use crate::driver::{Answer, Caller, Command, Error, Handle, LifeCommand};
+use crate::driver::{Answer, Command, LifeCommand};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
@@ -50,23 +50,25 @@ pub struct Compacted {
     pub horizon: u64,
 }
 
+/// Whoever takes commands: a driver here, or a daemon at the end of a socket.
+pub type Ask<'a, E> = &'a mut dyn FnMut(Command) -> Result<Answer, E>;
+
 /// Gives up every key whose time was over at `until_ms`. Says how many.
-pub fn sweep_keys(handle: &Handle, caller: &Caller, until_ms: u64) -> Result<u64, Error> {
-    repeat(handle, caller, &LifeCommand::SweepKeys { until_ms }, &mut |_| {})
+pub fn sweep_keys<E>(ask: Ask<'_, E>, until_ms: u64) -> Result<u64, E> {
+    repeat(ask, &LifeCommand::SweepKeys { until_ms }, &mut |_| {})
 }
 
 /// Forgets every task and thread that was over at `until_ms`. Says how many; `progress` hears it on the way.
-pub fn sweep(handle: &Handle, caller: &Caller, until_ms: u64, progress: &mut dyn FnMut(u64)) -> Result<u64, Error> {
-    repeat(handle, caller, &LifeCommand::Sweep { until_ms }, progress)
+pub fn sweep<E>(ask: Ask<'_, E>, until_ms: u64, progress: &mut dyn FnMut(u64)) -> Result<u64, E> {
+    repeat(ask, &LifeCommand::Sweep { until_ms }, progress)
 }
 
 /// Lets go of every op about what was purged. `progress` hears how far it has come.
-pub fn compact(handle: &Handle, caller: &Caller, progress: &mut dyn FnMut(Compacted)) -> Result<Compacted, Error> {
+pub fn compact<E>(ask: Ask<'_, E>, progress: &mut dyn FnMut(Compacted)) -> Result<Compacted, E> {
     let mut done = Compacted::default();
     let mut command = LifeCommand::Checkpoint;
     loop {
-        let answer = handle.call(caller.clone(), Command::Life(command))?;
-        let Answer::Compacted { ops, pos, horizon } = answer else { return Ok(done) };
+        let Answer::Compacted { ops, pos, horizon } = ask(Command::Life(command))? else { return Ok(done) };
         done = Compacted { ops: done.ops + ops, pos, horizon: done.horizon.max(horizon) };
         progress(done);
         if pos == horizon {
@@ -76,16 +78,10 @@ pub fn compact(handle: &Handle, caller: &Caller, progress: &mut dyn FnMut(Compac
     }
 }
 
-fn repeat(
-    handle: &Handle,
-    caller: &Caller,
-    command: &LifeCommand,
-    progress: &mut dyn FnMut(u64),
-) -> Result<u64, Error> {
+fn repeat<E>(ask: Ask<'_, E>, command: &LifeCommand, progress: &mut dyn FnMut(u64)) -> Result<u64, E> {
     let mut all = 0;
     loop {
-        let answer = handle.call(caller.clone(), Command::Life(command.clone()))?;
-        let Answer::Swept { count, more } = answer else { return Ok(all) };
+        let Answer::Swept { count, more } = ask(Command::Life(command.clone()))? else { return Ok(all) };
         all += count;
         progress(all);
         if !more {

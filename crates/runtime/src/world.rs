@@ -9,6 +9,7 @@ use relaymesh_core::{
     name::Name,
 };
 use relaymesh_store::Content;
+use serde::{Deserialize, Serialize};
 
 /// Everything that comes from outside.
 pub trait World: Send + 'static {
@@ -49,7 +50,7 @@ pub struct Work {
 }
 
 /// Proof of holding a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// The step.
     pub step: StepId,
@@ -60,7 +61,7 @@ pub struct Hold {
 }
 
 /// How an attempt ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// With a result.
     Done {

@@ -9,6 +9,7 @@ use relaymesh_core::{
     content::{ContentRef, Damaged, INLINE_BYTES_MAX, Media},
     hash::Hash,
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use std::sync::Arc;
 
 /// Bytes that an op names by hash.
@@ -52,7 +53,31 @@ impl Blob {
     }
 }
 
+/// On a wire it is the bytes. A blob is of one store, and means nothing elsewhere.
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Inline(bytes) => serializer.serialize_bytes(bytes),
+            Self::Blob(blob) => Err(ser::Error::custom(format!("the blob {} is of one store", blob.hash))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self::Inline)
+    }
+}
+
 impl Content {
+    /// The same in its place: bytes that came in, however long, become a blob if they must. It is durable when this returns.
+    pub fn stowed<B: Blobs>(self, blobs: &B) -> Result<Self, Error> {
+        match self {
+            Self::Inline(bytes) => Self::stow(bytes, blobs),
+            Self::Blob(_) => Ok(self),
+        }
+    }
+
     /// The place for these bytes: a blob if they are long. It is durable when this returns.
     pub fn stow<B: Blobs>(bytes: Vec<u8>, blobs: &B) -> Result<Self, Error> {
         if bytes.len() <= INLINE_BYTES_MAX {

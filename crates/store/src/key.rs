@@ -1,6 +1,8 @@
 //! Integer row keys. A task's key is the arrival number of the op that submitted it; the keys of its steps and of the
 //! content that an op carried follow from such numbers, so nothing has to be looked up to find a row.
 
+use serde::{Deserialize, Serialize};
+
 /// Bits for the place of a step in its task, or of a piece of content in its op.
 const PLACE_BITS: u32 = 12;
 const PLACE_MAX: u64 = (1 << PLACE_BITS) - 1;
@@ -8,7 +10,7 @@ const PLACE_MAX: u64 = (1 << PLACE_BITS) - 1;
 macro_rules! keys {
     ($($(#[$doc:meta])* $name:ident($number:ident);)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(u64);
 
         impl $name {

@@ -12,7 +12,7 @@ use relaymesh_core::{
     op::{Body, Header, Held, Op, Scope, WriteClass},
     task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
-use relaymesh_runtime::{driver::Handle, rebuild, upkeep};
+use relaymesh_runtime::{rebuild, upkeep};
 use relaymesh_store::{Reader, verify};
 use relaymesh_store_sqlite::{Options, SqliteReader, SqliteStore, Sync};
 use serde_json::{Value, json};
@@ -159,11 +159,9 @@ fn compaction(root: &Path, tasks: u64) -> Result<Value, Error> {
     eprintln!("work with nothing beside it …");
     let alone = load.latencies(ALONE_TASKS)?;
     eprintln!("work beside a purge of {tasks} tasks …");
-    let caller = load.caller();
-    let purge = beside(&mut load, |handle| upkeep::sweep(handle, &caller, until_ms, &mut |_| {}))?;
+    let purge = beside(&mut load, |ask| upkeep::sweep(ask, until_ms, &mut |_| {}))?;
     eprintln!("work beside a compaction …");
-    let compact =
-        beside(&mut load, |handle| upkeep::compact(handle, &caller, &mut |_| {}).map(|compacted| compacted.ops))?;
+    let compact = beside(&mut load, |ask| upkeep::compact(ask, &mut |_| {}).map(|compacted| compacted.ops))?;
     eprintln!("work after it …");
     let after = load.latencies(ALONE_TASKS)?;
     load::stop(driver)?;
@@ -173,13 +171,16 @@ fn compaction(root: &Path, tasks: u64) -> Result<Value, Error> {
 /// Runs `act` on a thread of its own while callers work; gives its rate, and what the work took meanwhile.
 fn beside(
     load: &mut load::Load,
-    act: impl FnOnce(&Handle) -> Result<u64, relaymesh_runtime::driver::Error> + Send,
+    act: impl FnOnce(upkeep::Ask<'_, relaymesh_runtime::driver::Error>) -> Result<u64, relaymesh_runtime::driver::Error>
+    + Send,
 ) -> Result<Value, Error> {
-    let handle = load.handle();
+    let (handle, caller) = (load.handle(), load.caller());
     let mut took = Vec::new();
     let begun = Instant::now();
     let (count, elapsed) = std::thread::scope(|scope| {
-        let acting = scope.spawn(move || act(&handle).map(|count| (count, begun.elapsed())));
+        let acting = scope.spawn(move || {
+            act(&mut |command| handle.call(caller.clone(), command)).map(|count| (count, begun.elapsed()))
+        });
         while !acting.is_finished() {
             load.run(400, &mut |latency| took.push(latency))?;
         }

@@ -1,6 +1,12 @@
 //! `relaymesh lock`
 
-use crate::{args::Context, error::Error, exit::Exit, output, root, session, time};
+use crate::{
+    args::Context,
+    error::Error,
+    exit::Exit,
+    link::{self, Missing},
+    output, root, time,
+};
 use clap::Subcommand;
 use relaymesh_core::{
     id::LeaseToken,
@@ -106,8 +112,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
         Command::Renew { held, repository, ttl_ms } => LockCommand::Renew { namespace, repository, held, ttl_ms },
         Command::Release { held, repository } => LockCommand::Release { namespace, repository, held },
     };
-    let store = root::open_or_create(&context.root)?;
-    let answer = session::once(context, store, DriverCommand::Lock(command))?;
+    let answer = link::once(context, Missing::Make, DriverCommand::Lock(command))?;
     if let Answer::Locked { held, deadline_ms } = answer {
         let proof = format!("{}:{}", held.token, held.fence);
         if context.json {
@@ -125,7 +130,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
             output::note("released");
         }
     } else {
-        return Err(session::unexpected(&answer));
+        return Err(link::unexpected(&answer));
     }
     Ok(Exit::Done)
 }

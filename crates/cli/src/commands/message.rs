@@ -4,7 +4,9 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    flow, output, root, session, time,
+    flow,
+    link::{self, Missing},
+    output, root, time,
 };
 use clap::Subcommand;
 use relaymesh_core::{
@@ -15,8 +17,7 @@ use relaymesh_core::{
     op::HeldMessage,
 };
 use relaymesh_runtime::driver::{Answer, Command as DriverCommand, Delivery, Letter, MessageCommand};
-use relaymesh_store::{Content, Store as _};
-use relaymesh_store_sqlite::SqliteStore;
+use relaymesh_store::Content;
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
@@ -127,10 +128,8 @@ struct Held {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    let store = root::open_or_create(&context.root)?;
-    let command = command(args.command, context, &store)?;
-    let mut reader = root::reader(&store)?;
-    match session::once(context, store, DriverCommand::Message(command))? {
+    let command = command(args.command, context)?;
+    match link::once(context, Missing::Make, DriverCommand::Message(command))? {
         Answer::Message { thread, message, state } if context.json => {
             output::value(&json!({ "thread": thread, "message": message, "state": state }));
         }
@@ -140,7 +139,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
         }
         Answer::Taken(None) if context.json => output::value(&Value::Null),
         Answer::Taken(None) => output::note("nothing waits"),
-        Answer::Taken(Some(delivery)) => show(&mut reader, &delivery, context)?,
+        Answer::Taken(Some(delivery)) => show(&mut root::read(&context.root)?, &delivery, context)?,
         Answer::Replied { thread, message, completed } => {
             let step = completed.map(|(step, is_done)| json!({ "step": step.to_string(), "completed": is_done }));
             if context.json {
@@ -161,16 +160,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
         | Answer::Released
         | Answer::Swept { .. }
         | Answer::Compacted { .. }
-        | Answer::Done { .. }) => return Err(session::unexpected(&other)),
+        | Answer::Done { .. }) => return Err(link::unexpected(&other)),
     }
     Ok(Exit::Done)
 }
 
-fn command(command: Command, context: &Context, store: &SqliteStore) -> Result<MessageCommand, Error> {
-    let stow = |argument: &str| {
-        let bytes = flow::input(argument)?.to_string().into_bytes();
-        Ok::<Content, Error>(Content::stow(bytes, &store.blobs())?)
-    };
+fn command(command: Command, context: &Context) -> Result<MessageCommand, Error> {
+    let content =
+        |argument: &str| Ok::<Content, Error>(Content::Inline(flow::input(argument)?.to_string().into_bytes()));
     Ok(match command {
         Command::Send(send) => MessageCommand::Send(Box::new(Letter {
             namespace: context.namespace.clone(),
@@ -182,7 +179,7 @@ fn command(command: Command, context: &Context, store: &SqliteStore) -> Result<M
             reply_to: send.reply_to,
             asks: None,
             media: Media::Json,
-            content: stow(&send.input)?,
+            content: content(&send.input)?,
             trace_id: rand::random(),
             ttl_ms: send.ttl_ms,
             max_deliveries: send.max_deliveries,
@@ -193,7 +190,7 @@ fn command(command: Command, context: &Context, store: &SqliteStore) -> Result<M
         }
         Command::Ack { held: Held { thread, held } } => MessageCommand::Acknowledge { thread, held },
         Command::Reply { held: Held { thread, held }, input } => {
-            MessageCommand::Reply { thread, held, media: Media::Json, content: stow(&input)? }
+            MessageCommand::Reply { thread, held, media: Media::Json, content: content(&input)? }
         }
         Command::Fail { held: Held { thread, held }, r#final, error } => {
             MessageCommand::Fail { thread, held, retryable: !r#final, error }

@@ -1,14 +1,17 @@
 //! One file per command. A new command is its module, its variant and its arm.
 
 pub(crate) mod bench;
+pub(crate) mod down;
 pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod message;
 pub(crate) mod purge;
 pub(crate) mod run;
+pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod task;
+pub(crate) mod up;
 
 use crate::{args::Context, error::Error, exit::Exit};
 use clap::Subcommand;
@@ -16,6 +19,9 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Init(init::Args),
+    Up(up::Args),
+    Down(down::Args),
+    Status(status::Args),
     Submit(submit::Args),
     Run(run::Args),
     Task(task::Args),
@@ -31,6 +37,9 @@ impl Command {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Error> {
         match self {
             Self::Init(args) => init::run(&args, context),
+            Self::Up(args) => up::run(&args, context),
+            Self::Down(args) => down::run(&args, context),
+            Self::Status(args) => status::run(&args, context),
             Self::Submit(args) => submit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
             Self::Task(args) => task::run(args, context),

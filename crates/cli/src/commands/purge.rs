@@ -4,7 +4,8 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    lookup, output, root, session, time,
+    link::{self, Missing},
+    lookup, output, root, time,
 };
 use relaymesh_core::{id::ThreadId, op::Scope};
 use relaymesh_runtime::{
@@ -47,13 +48,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let retention = Retention { done_retention_days: days, ..Retention::default() };
     let until_ms = retention.purge_until_ms(time::now_ms());
     confirm(args, scopes.len(), until_ms)?;
-    let store = root::open(&context.root)?;
-    let count = session::with(context, store, |handle| {
+    let count = link::with(context, Missing::Refuse, |ask| {
         if scopes.is_empty() {
-            return upkeep::sweep(handle, &context.caller, until_ms, &mut |_| {});
+            return upkeep::sweep(ask, until_ms, &mut |_| {});
         }
         for scope in &scopes {
-            handle.call(context.caller.clone(), Command::Life(LifeCommand::Purge { scope: *scope }))?;
+            ask(Command::Life(LifeCommand::Purge { scope: *scope }))?;
         }
         Ok(scopes.len() as u64)
     })?;

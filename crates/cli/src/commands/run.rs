@@ -2,14 +2,14 @@
 
 use crate::{
     args::{Context, Key},
-    drive::{Start, drive},
+    drive::{Patience, Start, drive},
     error::Error,
     exit::Exit,
-    flow, root,
+    flow,
+    link::Missing,
     watch::Watch,
 };
 use relaymesh_runtime::driver::{Submit, Until};
-use relaymesh_store::Store as _;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Show every step while it runs
     #[arg(long)]
     watch: bool,
+    /// Approve whatever it asks, once it was shown
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     key: Key,
 }
@@ -51,8 +54,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = flow::read(&args.flow)?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
-    let store = root::open_or_create(&context.root)?;
-    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted, &store.blobs())?;
-    let mut watch = Watch::new(context, args.watch);
-    drive(context, store, Start::Submit(Box::new(submit)), &mut watch, None)
+    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
+    let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, args.watch));
+    drive(context, Missing::Make, start, &mut watch, Patience { yes: args.yes, ..Patience::default() })
 }

@@ -2,15 +2,16 @@
 
 use crate::{
     args::{Context, Key},
-    drive::{Start, drive},
+    drive::{Patience, Start, drive},
     error::{Code, Error},
     exit::Exit,
-    flow, output, root, session,
+    flow,
+    link::{self, Missing},
+    output,
     watch::{self, Watch},
 };
 use relaymesh_core::{lanes::Priority, name::Name, task::request::Request};
 use relaymesh_runtime::driver::{Answer, Command, Submit, Until};
-use relaymesh_store::Store as _;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -73,13 +74,13 @@ const STEP_ARGUMENTS: [&str; 8] =
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = args.request()?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
-    let store = root::open_or_create(&context.root)?;
-    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted, &store.blobs())?;
+    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     if args.wait {
-        return drive(context, store, Start::Submit(Box::new(submit)), &mut Watch::new(context, false), None);
+        let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, false));
+        return drive(context, Missing::Make, start, &mut watch, Patience::default());
     }
-    let answer = session::once(context, store, Command::Submit(submit))?;
-    let Answer::Accepted { task, status, merged, class } = answer else { return Err(session::unexpected(&answer)) };
+    let answer = link::once(context, Missing::Make, Command::Submit(submit))?;
+    let Answer::Accepted { task, status, merged, class } = answer else { return Err(link::unexpected(&answer)) };
     if merged {
         output::note(&watch::merged(task));
     }

@@ -39,7 +39,7 @@ impl Mesh {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_relaymesh"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
-        command.env_clear().env("RELAYMESH_ROOT", "root").env("USER", "tester");
+        command.env_clear().env("RELAYMESH_ROOT", "root").env("RELAYMESH_NO_DAEMON", "1").env("USER", "tester");
         command
     }
 
@@ -93,7 +93,7 @@ impl Mesh {
 }
 
 impl Said {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }

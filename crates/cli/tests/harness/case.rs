@@ -109,7 +109,11 @@ impl Case {
 
 /// The same environment whoever starts the test.
 pub(crate) fn quiet(command: &mut Command) -> &mut Command {
-    command.env_remove("RELAYMESH_ROOT").env_remove("RELAYMESH_NAMESPACE").env("USER", "tester")
+    command
+        .env_remove("RELAYMESH_ROOT")
+        .env_remove("RELAYMESH_NAMESPACE")
+        .env("USER", "tester")
+        .env("RELAYMESH_NO_DAEMON", "1")
 }
 
 /// Copies a folder with everything in it.

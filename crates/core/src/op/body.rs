@@ -69,7 +69,7 @@ pub enum ExpireReason {
 macro_rules! bodies {
     ($($(#[$doc:meta])* $name:ident = $number:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* })*) => {
         /// The number of each kind on the wire. Numbers are never used again for something else.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[repr(u16)]
         pub enum Kind { $($(#[$doc])* $name = $number,)* }
 

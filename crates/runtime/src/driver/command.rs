@@ -2,7 +2,7 @@
 
 use crate::world::{Hold, Outcome};
 use relaymesh_core::{
-    content::Media,
+    content::{INLINE_BYTES_MAX, Media},
     hash::Hash,
     id::{LeaseToken, MessageId, StepId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
@@ -13,6 +13,7 @@ use relaymesh_core::{
     task::{Refusal, Status, request::Prepared, spec::Schedule},
 };
 use relaymesh_store::{Blobs, Content, ContentKey};
+use serde::{Deserialize, Serialize};
 
 /// One command with who asks and where the answer goes.
 pub struct Request {
@@ -28,7 +29,7 @@ pub struct Request {
 pub type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 
 /// Who asks; it stands on the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     /// The principal that is answerable.
     pub author: Name,
@@ -37,7 +38,7 @@ pub struct Caller {
 }
 
 /// What a caller asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// Accept a task.
     Submit(Submit),
@@ -122,7 +123,7 @@ pub enum Command {
 }
 
 /// What a caller asks for about a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LockCommand {
     /// Take it, or take it again.
     Acquire {
@@ -168,7 +169,7 @@ pub enum LockCommand {
 }
 
 /// What a caller asks for about a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MessageCommand {
     /// Say something to an agent.
     Send(Box<Letter>),
@@ -233,7 +234,7 @@ pub enum MessageCommand {
 }
 
 /// What is over, and is to be let go of (D33).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LifeCommand {
     /// Forget a task that has ended, or a thread in which nothing waits, with the key that it has.
     Purge {
@@ -258,7 +259,7 @@ pub enum LifeCommand {
 }
 
 /// Something that an attempt left behind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// What sort of thing: `inference`, `file`, `log`, …
     pub kind: Name,
@@ -273,7 +274,7 @@ pub struct Recorded {
 }
 
 /// A message to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
     /// The team or project it belongs to.
     pub namespace: Name,
@@ -304,7 +305,7 @@ pub struct Letter {
 }
 
 /// A message in its recipient's hands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Its thread.
     pub thread: ThreadId,
@@ -317,7 +318,7 @@ pub struct Delivery {
 }
 
 /// A task to be accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submit {
     /// The team or project it belongs to.
     pub namespace: Name,
@@ -330,21 +331,60 @@ pub struct Submit {
 }
 
 impl Submit {
-    /// A request that was prepared. Long inputs become blobs, durable when this returns; do it on the caller's thread.
-    pub fn new<B: Blobs>(
-        namespace: Name,
-        prepared: Prepared,
-        until: Until,
-        blobs: &B,
-    ) -> Result<Self, relaymesh_store::Error> {
-        let stow = |(place, bytes)| Ok((place, Content::stow(bytes, blobs)?));
-        let inputs = prepared.inputs.into_iter().map(stow).collect::<Result<_, _>>()?;
-        Ok(Self { namespace, schedule: prepared.schedule, inputs, until })
+    /// A request that was prepared.
+    pub fn new(namespace: Name, prepared: Prepared, until: Until) -> Self {
+        let inputs = prepared.inputs.into_iter().map(|(place, bytes)| (place, Content::Inline(bytes))).collect();
+        Self { namespace, schedule: prepared.schedule, inputs, until }
+    }
+}
+
+impl Command {
+    /// Whether it carries content that must become a blob first, see [`Command::stowed`].
+    pub fn is_long(&mut self) -> bool {
+        let long = |content: &&mut Content| matches!(content, Content::Inline(bytes) if bytes.len() > INLINE_BYTES_MAX);
+        self.contents().iter().any(long)
+    }
+
+    /// The same with its content in place: what is long is a blob, durable when this returns. Do it on the caller's thread,
+    /// before the command is handed over.
+    pub fn stowed<B: Blobs>(mut self, blobs: &B) -> Result<Self, relaymesh_store::Error> {
+        for content in self.contents() {
+            *content = std::mem::replace(content, Content::Inline(Vec::new())).stowed(blobs)?;
+        }
+        Ok(self)
+    }
+
+    fn contents(&mut self) -> Vec<&mut Content> {
+        match self {
+            Self::Submit(submit) => submit.inputs.iter_mut().map(|(_, content)| content).collect(),
+            Self::Finish { outcome: Outcome::Done { result: content, .. }, .. }
+            | Self::Record { artifact: Recorded { content, .. }, .. }
+            | Self::Message(MessageCommand::Reply { content, .. }) => vec![content],
+            Self::Message(MessageCommand::Send(letter)) => vec![&mut letter.content],
+            Self::Wait { .. }
+            | Self::Claim { .. }
+            | Self::Heartbeat { .. }
+            | Self::Finish { outcome: Outcome::Failed { .. }, .. }
+            | Self::Yield { .. }
+            | Self::Life(_)
+            | Self::Cancel { .. }
+            | Self::Redrive { .. }
+            | Self::Approve { .. }
+            | Self::Deny { .. }
+            | Self::Lock(_)
+            | Self::Message(
+                MessageCommand::Take { .. }
+                | MessageCommand::Acknowledge { .. }
+                | MessageCommand::Fail { .. }
+                | MessageCommand::Return { .. }
+                | MessageCommand::Redrive { .. },
+            ) => Vec::new(),
+        }
     }
 }
 
 /// When a submit is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Until {
     /// Once it is durable.
     Accepted,
@@ -353,7 +393,7 @@ pub enum Until {
 }
 
 /// What a caller gets. It is durable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The task is accepted, or was before.
     Accepted {
@@ -481,7 +521,7 @@ pub enum Error {
 }
 
 /// Something that became durable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Where on the log.
     pub pos: u64,
@@ -496,7 +536,7 @@ pub struct Event {
 }
 
 /// How a step stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEvent {
     /// Its place.
     pub index: u16,

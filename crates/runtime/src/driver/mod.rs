@@ -44,4 +44,4 @@ pub use command::{
 };
 pub use engine::{Config, Engine};
 pub use sizes::Sizes;
-pub use threads::{Driver, Handle};
+pub use threads::{Driver, Glance, Handle};

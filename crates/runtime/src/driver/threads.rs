@@ -3,6 +3,7 @@
 use super::{
     command::{Answer, Caller, Command, Error, Event, Request},
     engine::{Config, Engine, Watcher},
+    sizes::Sizes,
 };
 use crate::world::{Finished, World};
 use relaymesh_store::{Batch, Reader, Store};
@@ -28,9 +29,23 @@ enum Input {
     Request(Request),
     Finished(Finished),
     Watch(Watcher),
+    Look(Looker),
     Committed(Result<(), relaymesh_store::Error>),
     Stop,
 }
+
+/// How the driver stands at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glance {
+    /// What it holds in memory.
+    pub sizes: Sizes,
+    /// The newest durable op.
+    pub pos: u64,
+    /// How often a lower lane had to be forced (R13).
+    pub low_starvation_count: u64,
+}
+
+type Looker = Box<dyn FnOnce(Glance) + Send>;
 
 /// A running driver. Dropping it without [`Driver::stop`] leaves the threads to end by themselves.
 pub struct Driver<S: Store> {
@@ -109,6 +124,11 @@ impl Handle {
         answered.recv().unwrap_or(Err(Error::Stopped))
     }
 
+    /// Tells `looker` how the driver stands. A driver that has stopped drops it.
+    pub fn look(&self, looker: impl FnOnce(Glance) + Send + 'static) {
+        let _ = self.inputs.send(Input::Look(Box::new(looker)));
+    }
+
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
     pub fn watch(&self, watcher: impl FnMut(&Event) -> bool + Send + 'static) {
         // A driver that has stopped has nothing to tell.
@@ -160,6 +180,11 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Request(request) => self.requests.push_back(request),
             Input::Finished(finished) => self.engine.handle_finished(finished),
             Input::Watch(watcher) => self.engine.watch(watcher),
+            Input::Look(looker) => looker(Glance {
+                sizes: self.engine.sizes(),
+                pos: self.engine.head().pos,
+                low_starvation_count: self.engine.low_starvation_count(),
+            }),
             Input::Committed(result) => {
                 self.engine.handle_committed(result);
                 // The writer first: it must not stand idle while a hundred callers are answered.

@@ -1,7 +1,13 @@
 //! `relaymesh log compact`
 
 use super::progress::Progress;
-use crate::{args::Context, error::Error, exit::Exit, output, root, session};
+use crate::{
+    args::Context,
+    error::Error,
+    exit::Exit,
+    link::{self, Missing},
+    output, root,
+};
 use relaymesh_runtime::upkeep;
 use relaymesh_store::Reader as _;
 use serde_json::json;
@@ -28,11 +34,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let store = root::open(&context.root)?;
-    let mut progress = Progress::new("looked at ops:", root::reader(&store)?.head()?.pos);
-    let done = session::with(context, store, |handle| {
-        upkeep::compact(handle, &context.caller, &mut |done| progress.tell(done.pos))
-    })?;
+    let mut progress = Progress::new("looked at ops:", root::read(&context.root)?.head()?.pos);
+    let compact = |ask: upkeep::Ask<'_, Error>| upkeep::compact(ask, &mut |done| progress.tell(done.pos));
+    let done = link::with(context, Missing::Refuse, compact)?;
     if args.shrink {
         let mut store = root::open(&context.root)?;
         store.shrink()?;

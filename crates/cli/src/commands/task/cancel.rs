@@ -1,6 +1,12 @@
 //! `relaymesh task cancel`
 
-use crate::{args::Context, error::Error, exit::Exit, lookup, root, session};
+use crate::{
+    args::Context,
+    error::Error,
+    exit::Exit,
+    link::{self, Missing},
+    lookup, root,
+};
 use relaymesh_core::op::CancelMode;
 use relaymesh_runtime::driver::Command;
 
@@ -29,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
     let mode = if args.soft { CancelMode::Soft } else { CancelMode::Hard };
-    let store = root::open(&context.root)?;
-    let answer = session::once(context, store, Command::Cancel { task, mode, reason: args.reason.clone() })?;
+    let command = Command::Cancel { task, mode, reason: args.reason.clone() };
+    let answer = link::once(context, Missing::Refuse, command)?;
     super::decide::say_done(context, "cancelled", task, None, &answer)
 }

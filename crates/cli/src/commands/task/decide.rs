@@ -4,7 +4,8 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    lookup, output, root, session,
+    link::{self, Missing},
+    lookup, output, root,
 };
 use relaymesh_core::{
     hash::Hash,
@@ -49,8 +50,7 @@ pub(super) fn decide(
         }
     }
     let (task, name) = (rows.task.id, step.spec.name.clone());
-    let store = root::open(&context.root)?;
-    let answer = session::once(context, store, command(StepId { task, index }, ask.hash()))?;
+    let answer = link::once(context, Missing::Refuse, command(StepId { task, index }, ask.hash()))?;
     let exit = say_done(context, decision.event, task, Some(&name), &answer)?;
     output::note(&format!("  next: `relaymesh task wait {task}`"));
     Ok(exit)
@@ -65,7 +65,7 @@ pub(super) fn say_done(
     answer: &Answer,
 ) -> Result<Exit, Error> {
     let (Answer::Done { status } | Answer::Accepted { status, .. } | Answer::Ended { status, .. }) = answer else {
-        return Err(crate::session::unexpected(answer));
+        return Err(link::unexpected(answer));
     };
     if context.json {
         let mut value = json!({ "event": event, "task": task, "status": status });

@@ -2,10 +2,11 @@
 
 use crate::{
     args::Context,
-    drive::{Start, drive},
+    drive::{Patience, Start, drive},
     error::Error,
     exit::Exit,
-    lookup, output, root, session,
+    link::{self, Missing},
+    lookup, output, root,
     watch::Watch,
 };
 use relaymesh_runtime::driver::Command;
@@ -33,12 +34,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
-    let store = root::open(&context.root)?;
     let reason = args.reason.clone();
     if args.wait {
-        return drive(context, store, Start::Redrive(task, reason), &mut Watch::new(context, false), None);
+        let (start, mut watch) = (Start::Redrive(task, reason), Watch::new(context, false));
+        return drive(context, Missing::Refuse, start, &mut watch, Patience::default());
     }
-    let answer = session::once(context, store, Command::Redrive { task, reason })?;
+    let answer = link::once(context, Missing::Refuse, Command::Redrive { task, reason })?;
     let exit = super::decide::say_done(context, "redriven", task, None, &answer)?;
     output::note(&format!("  next: `relaymesh task wait {task}`"));
     Ok(exit)

@@ -2,9 +2,10 @@
 
 use crate::{
     args::Context,
-    drive::{Start, drive, is_blocked},
+    drive::{Patience, Start, drive, is_blocked},
     error::{Code, Error},
     exit::Exit,
+    link::Missing,
     lookup, output, root, time,
     view::View,
     watch::{Begin, Watch},
@@ -25,9 +26,10 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long until the lock is tried again: whoever had it may be gone.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// Wait until a task has ended, and work on it if nobody else does
+/// Wait until a task has ended
 ///
-/// When another process has the root, its work is followed; when it goes away, the work goes on here.
+/// The daemon works on it, whoever waits. With `--no-daemon` it is worked on here, unless another process has the root: then
+/// its work is followed, and when it goes away, the work goes on here.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -51,11 +53,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         watch.begin(Begin::Found, &rows, 0);
         return ended(&mut reader, id, &mut watch);
     }
-    let mut told = false;
+    let (mut told, patience) = (false, Patience { until, yes: false });
     loop {
-        match root::open(&context.root) {
-            Ok(store) => return drive(context, store, Start::Wait(id), &mut watch, until),
-            Err(error) if error.code == Code::RootInUse => {
+        match drive(context, Missing::Refuse, Start::Wait(id), &mut watch, patience) {
+            // With `--no-daemon`, a daemon or another such command may have the root.
+            Err(error) if context.no_daemon && error.code == Code::RootInUse => {
                 if !std::mem::replace(&mut told, true) {
                     output::note("another process has the root; following its work");
                 }
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
                     return Ok(exit);
                 }
             }
-            Err(error) => return Err(error),
+            ended => return ended,
         }
     }
 }

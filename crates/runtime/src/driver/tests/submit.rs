@@ -218,9 +218,11 @@ fn a_long_input_travels_as_a_blob() {
         { "id": "b", "agent": "hold", "depends_on": ["a"] },
     ]}));
     let prepared = asked.prepare(&name("default"), None, 1).unwrap();
-    let submit = Submit::new(name("default"), prepared, Until::Accepted, &rig.disk).unwrap();
-    assert!(matches!(submit.inputs[..], [(0, Content::Blob(_))]));
-    let (task, _) = task_of(&rig.call(Command::Submit(submit)));
+    let mut command = Command::Submit(Submit::new(name("default"), prepared, Until::Accepted));
+    assert!(command.is_long());
+    let mut command = command.stowed(&rig.disk).unwrap();
+    assert!(!command.is_long());
+    let (task, _) = task_of(&rig.call(command));
     let work = rig.begun();
     assert_eq!(json_of(&work.input), json!({ "a": text }));
     rig.finish(work.hold, super::done("1"));

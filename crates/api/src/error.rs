@@ -1,0 +1,265 @@
+//! Errors as people and programs see them: a stable code, a message, hints as data, and a page.
+//!
+//! The kind says what the caller should do and is the exit code; the code says what was found and has its section in
+//! `docs/reference/errors.md`. Both are contract: scripts match on them.
+
+use relaymesh_core::{
+    lock,
+    task::{Refusal, request},
+};
+use relaymesh_runtime::driver;
+use relaymesh_store as store;
+use serde_json::{Value, json};
+
+/// What the caller should do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Fix the command or the file. Nothing changed.
+    Usage,
+    /// Name something that is there. Nothing changed.
+    NotFound,
+    /// The rules say no. Nothing changed.
+    Refused,
+    /// Wait for the other process, or ask it. Nothing changed.
+    InUse,
+    /// Stop and look at the store.
+    Damaged,
+    /// Free some space and try again. Nothing changed.
+    DiskFull,
+    /// Unknown whether it happened: ask again with the same key.
+    Indeterminate,
+    /// The machine said no: permissions, a missing folder, a broken disk.
+    Io,
+}
+
+impl Kind {
+    /// The process exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Refused => 4,
+            Self::InUse => 5,
+            Self::Damaged => 6,
+            Self::DiskFull => 7,
+            Self::Indeterminate => 8,
+            Self::Io => 9,
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident $text:literal $kind:ident [$($hint:literal),*];)*) => {
+        /// What was found. Codes are never renamed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "each has its section in the page of errors")]
+        pub enum Code { $($name,)* }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &[Code] = &[$(Code::$name),*];
+
+            /// The code as it is printed.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)* }
+            }
+
+            /// The code with this text, if there is one.
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|code| code.as_str() == text)
+            }
+
+            /// What the caller should do.
+            pub fn kind(self) -> Kind {
+                match self { $(Code::$name => Kind::$kind,)* }
+            }
+
+            /// What helps whenever this code comes up.
+            fn hints(self) -> &'static [&'static str] {
+                match self { $(Code::$name => &[$($hint),*],)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Usage          "usage"           Usage         [];
+    BadInput       "bad_input"       Usage         [];
+    BadFlow        "bad_flow"        Usage         [];
+    BadId          "bad_id"          Usage         ["`relaymesh task list` shows the ids"];
+    UnknownAgent   "unknown_agent"   Usage         [];
+    NoFile         "no_file"         NotFound      [];
+    NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
+    NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
+    NoStep         "no_step"         NotFound      [];
+    Refused        "refused"         Refused       [];
+    Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
+    KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
+    NotConfirmed   "not_confirmed"   Refused       [];
+    RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
+    Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
+    Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
+    Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
+    TooLong        "too_long"        Refused       ["put it in a file that the agent can read, and pass its path"];
+    OtherVersion   "other_version"   InUse         ["`relaymesh down` stops it, and the next command starts one of this version: nothing is lost"];
+    DaemonGone     "daemon_gone"     Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "the end of daemon.log in the root says why"];
+    DaemonFailed   "daemon_failed"   Io            ["`relaymesh up` in another terminal shows what it says"];
+    Stopping       "stopping"        InUse         ["repeat the command: it starts the daemon again"];
+    NoDaemon       "no_daemon"       NotFound      ["`relaymesh up` starts one; so does every command that needs one"];
+    DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
+    Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
+    Busy           "busy"            InUse         ["try again in a moment"];
+    StoreIo        "store_io"        Io            ["see that the disk is sound and has room, and that the root may be written; then repeat the command"];
+    Internal       "internal"        Io            ["this is a defect in RelayMesh: please report it with the message above"];
+}
+
+/// Where in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Which.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1.
+    pub column: usize,
+    /// The line itself.
+    pub text: String,
+}
+
+/// An error for people and programs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What was found.
+    pub code: Code,
+    /// The same, for people.
+    pub message: String,
+    /// What may help.
+    pub hints: Vec<String>,
+    /// Where in a file, if it was in one.
+    pub place: Option<Box<Place>>,
+}
+
+impl Error {
+    /// An error with the hints of its code.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        let hints = code.hints().iter().map(ToString::to_string).collect();
+        Self { code, message: message.into(), hints, place: None }
+    }
+
+    /// One more hint, before those of the code.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.insert(0, hint.into());
+        self
+    }
+
+    /// Where it was found.
+    #[must_use]
+    pub fn at(mut self, place: Option<Place>) -> Self {
+        self.place = place.map(Box::new);
+        self
+    }
+
+    /// Where more is said about it.
+    pub fn page(&self) -> String {
+        format!("docs/reference/errors.md#{}", self.code.as_str())
+    }
+
+    /// The form that programs read.
+    pub fn to_json(&self) -> Value {
+        let mut error = json!({
+            "code": self.code.as_str(), "message": self.message, "hints": self.hints, "page": self.page(),
+        });
+        if let Some(Place { file, line, column, text }) = self.place.as_deref() {
+            error["at"] = json!({ "file": file, "line": line, "column": column, "text": text });
+        }
+        json!({ "error": error })
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        let (code, detail) = match error {
+            store::Error::Full { detail } => (Code::DiskFull, detail),
+            store::Error::Conflict { detail } => (Code::Internal, detail),
+            store::Error::Poisoned { detail } => (Code::Indeterminate, detail),
+            store::Error::InUse { detail } => (Code::RootInUse, detail),
+            store::Error::Amnesia { detail } => (Code::Amnesia, detail),
+            store::Error::Damaged { detail } => (Code::Damaged, detail),
+            store::Error::Unusable { detail } => (Code::Unusable, detail),
+            store::Error::Io { detail } => (Code::StoreIo, detail),
+        };
+        Self::new(code, detail)
+    }
+}
+
+impl From<driver::Error> for Error {
+    fn from(error: driver::Error) -> Self {
+        let code = match &error {
+            driver::Error::Refused(Refusal::NoTask) => Code::NoTask,
+            driver::Error::Refused(Refusal::NoStep { .. }) => Code::NoStep,
+            driver::Error::Refused(Refusal::Graph(_)) => Code::BadFlow,
+            driver::Error::Lock(lock::Refusal::Conflict { .. }) => Code::Locked,
+            driver::Error::Refused(_)
+            | driver::Error::Lock(_)
+            | driver::Error::Message(_)
+            | driver::Error::NotPurged(_) => Code::Refused,
+            driver::Error::TooLong { .. } => Code::TooLong,
+            driver::Error::KeyReused { .. } => Code::KeyReused,
+            driver::Error::DiskFull(_) => Code::DiskFull,
+            driver::Error::Busy { .. } => Code::Busy,
+            driver::Error::Indeterminate(_) => Code::Indeterminate,
+            driver::Error::Stopped => Code::Stopping,
+            driver::Error::Store(error) => return error.clone().into(),
+        };
+        match error {
+            driver::Error::DiskFull(why) | driver::Error::Indeterminate(why) => Self::new(code, why),
+            driver::Error::Refused(Refusal::Ended { found }) => {
+                Self::new(code, format!("the task has ended already: {found}"))
+            }
+            driver::Error::Refused(_)
+            | driver::Error::Lock(_)
+            | driver::Error::Message(_)
+            | driver::Error::NotPurged(_)
+            | driver::Error::KeyReused { .. }
+            | driver::Error::TooLong { .. }
+            | driver::Error::Busy { .. }
+            | driver::Error::Stopped
+            | driver::Error::Store(_) => Self::new(code, error.to_string()),
+        }
+    }
+}
+
+impl From<request::Error> for Error {
+    fn from(error: request::Error) -> Self {
+        Self::new(Code::BadFlow, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../docs/reference/errors.md");
+
+    #[test]
+    fn every_code_has_its_section_and_every_section_its_code() {
+        let sections: Vec<&str> = PAGE.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(sections, codes, "the sections of docs/reference/errors.md, in the order of the table in error.rs");
+    }
+
+    #[test]
+    fn every_section_says_what_it_means_what_changed_and_what_to_do() {
+        for section in PAGE.split("\n## ").skip(1) {
+            let name = section.lines().next().unwrap_or_default();
+            for part in ["**Means:**", "**Changed:**", "**Do:**"] {
+                assert!(section.contains(part), "{name} has no {part}");
+            }
+            let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap();
+            let exit = format!("Exit code {}.", code.kind().exit_code());
+            assert!(section.contains(&exit), "{name} must say `{exit}`");
+        }
+    }
+}

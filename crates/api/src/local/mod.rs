@@ -1,0 +1,148 @@
+//! The daemon's local socket: commands in, durable answers and events out.
+//!
+//! ```text
+//! client ──Hello──► ◄──Hello── daemon            both say which protocol they speak; another one ends the talk
+//!        ──Question{id}──► … ──Question{id}──►   as many as one likes, without waiting
+//!        ◄──Word::Answer{id}──                   in the order in which they become durable
+//!        ◄──Word::Event──                        after a Watch
+//! ```
+//!
+//! A frame is its length in four bytes, little end first, and a message in postcard. Both ends are the same program of the same
+//! version, so the form may change with every version; a golden test makes sure that it does not change by accident. The
+//! socket lies in the root, which only its owner may enter, and the daemon asks the system who is at the other end.
+
+mod client;
+mod endpoint;
+mod frame;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::Client;
+pub use endpoint::Endpoint;
+pub use server::{Desk, serve};
+
+use crate::error::{Code, Error};
+use relaymesh_core::id::NodeId;
+use relaymesh_runtime::driver::{Answer, Caller, Command, Event};
+use serde::{Deserialize, Serialize};
+
+/// Grows with every change of a message.
+pub const PROTOCOL: u32 = 1;
+
+/// The first word of either side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// What it speaks.
+    pub protocol: u32,
+    /// Which program it is.
+    pub version: String,
+}
+
+impl Hello {
+    /// What this program says.
+    pub fn ours() -> Self {
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// What a client asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The answer has it too.
+    pub id: u64,
+    /// What it asks.
+    pub ask: Ask,
+}
+
+/// What can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ask {
+    /// A command for the driver.
+    Command {
+        /// Who asks.
+        caller: Caller,
+        /// What for.
+        command: Box<Command>,
+    },
+    /// Events from now on.
+    Watch,
+    /// How the daemon is.
+    Status,
+    /// Stop the daemon. The answer comes when it takes no more work.
+    Stop,
+}
+
+/// What the daemon says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Word {
+    /// To a question.
+    Answer {
+        /// Which.
+        id: u64,
+        /// The answer.
+        result: Result<Said, Fault>,
+    },
+    /// Something became durable.
+    Event(Event),
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Said {
+    /// The driver's.
+    Answer(Answer),
+    /// How the daemon is.
+    Status(Box<Status>),
+    /// It is so.
+    Done,
+}
+
+/// An error on its way: the code and the message. What the code means both ends know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    code: String,
+    message: String,
+}
+
+/// How the daemon is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its process.
+    pub pid: u32,
+    /// Which program it is.
+    pub version: String,
+    /// The node that the root belongs to.
+    pub node: NodeId,
+    /// Since when it is up.
+    pub started_ms: u64,
+    /// The newest durable op.
+    pub pos: u64,
+    /// Attempts of this node's agents under way.
+    pub running: u64,
+    /// Ready steps in memory.
+    pub ready: u64,
+    /// Callers that wait for the end of a task.
+    pub waiting: u64,
+    /// How often a lower lane had to be forced (R13).
+    pub low_starvation_count: u64,
+    /// Clients at the socket, this one included.
+    pub clients: u64,
+    /// The last thing an operator should have seen, if there was one.
+    pub alert: Option<String>,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self { code: error.code.as_str().to_owned(), message: error.message }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match Code::parse(&fault.code) {
+            Some(code) => Self::new(code, fault.message),
+            None => Self::new(Code::Internal, format!("{}: {}", fault.code, fault.message)),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The daemon's end of the socket.
+//!
+//! One task reads a connection and one writes it. Answers come from the driver's thread, which only puts them into the
+//! connection's queue. A client that does not read what it asked for, or does not keep up with the events it asked for, is
+//! let go of when its queue is full: everything that it missed is on the log.
+
+use super::{Ask, Fault, Hello, PROTOCOL, Question, Said, Status, Word, frame};
+use crate::error::Error;
+use relaymesh_runtime::driver::{Command, Glance, Handle};
+use relaymesh_store::Blobs;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{
+        UnixListener, UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::mpsc,
+    task,
+};
+
+/// Clients at once.
+const CLIENTS_MAX: u64 = 512;
+/// Words that may wait for one client.
+const UNSENT_MAX: usize = 65_536;
+/// Bytes that are written at once.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// What the socket stands in front of.
+pub struct Desk<B> {
+    /// Where commands go.
+    pub handle: Handle,
+    /// Where long content goes.
+    pub blobs: B,
+    /// How the daemon is, but for the number of clients.
+    pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
+    /// Asks the daemon to stop.
+    pub stop: Box<dyn Fn() + Send + Sync>,
+    /// Who may talk to it: the user that it runs as.
+    pub uid: u32,
+}
+
+/// Serves whoever connects, for ever.
+pub async fn serve<B: Blobs>(listener: UnixListener, desk: Arc<Desk<B>>) -> io::Result<()> {
+    let clients = Arc::new(AtomicU64::new(0));
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let allowed = stream.peer_cred().is_ok_and(|peer| peer.uid() == desk.uid);
+        if !allowed || clients.load(Ordering::Relaxed) >= CLIENTS_MAX {
+            continue; // dropping it is the answer: who it is for, or that there is no room, its log says
+        }
+        let present = Present::new(&clients);
+        let desk = Arc::clone(&desk);
+        task::spawn(async move {
+            // A client that goes away in the middle of a word is no fault of the daemon.
+            let _ = talk(stream, desk, &present).await;
+        });
+    }
+}
+
+/// One client, counted as long as it is there.
+struct Present(Arc<AtomicU64>);
+
+impl Present {
+    fn new(clients: &Arc<AtomicU64>) -> Self {
+        clients.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(clients))
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Where the words for one client go.
+#[derive(Clone)]
+struct Outbox {
+    words: mpsc::UnboundedSender<Word>,
+    unsent: Arc<AtomicUsize>,
+}
+
+impl Outbox {
+    /// `false`: the client is gone, or has fallen too far behind.
+    fn say(&self, word: Word) -> bool {
+        self.unsent.fetch_add(1, Ordering::Relaxed) < UNSENT_MAX && self.words.send(word).is_ok()
+    }
+
+    fn answer(&self, id: u64, result: Result<Said, Error>) -> bool {
+        self.say(Word::Answer { id, result: result.map_err(Fault::from) })
+    }
+}
+
+async fn talk<B: Blobs>(stream: UnixStream, desk: Arc<Desk<B>>, present: &Present) -> io::Result<()> {
+    let (reads, mut writes) = stream.into_split();
+    let mut reads = BufReader::with_capacity(WRITE_BYTES, reads);
+    let mut buffer = Vec::new();
+    let Some(hello) = next::<Hello>(&mut reads, &mut buffer).await? else { return Ok(()) };
+    let mut ours = Vec::new();
+    frame::append(&Hello::ours(), &mut ours).map_err(io::Error::other)?;
+    writes.write_all(&ours).await?;
+    if hello.protocol != PROTOCOL {
+        return Ok(());
+    }
+    let (words, unsaid) = mpsc::unbounded_channel();
+    let outbox = Outbox { words, unsent: Arc::default() };
+    let writing = task::spawn(write(writes, unsaid, Arc::clone(&outbox.unsent)));
+    let read = read(&mut reads, &mut buffer, desk, &outbox, present).await;
+    drop(outbox);
+    if read.is_err() {
+        writing.abort();
+    }
+    read
+}
+
+async fn read<B: Blobs>(
+    reads: &mut BufReader<OwnedReadHalf>,
+    buffer: &mut Vec<u8>,
+    desk: Arc<Desk<B>>,
+    outbox: &Outbox,
+    present: &Present,
+) -> io::Result<()> {
+    while let Some(Question { id, ask }) = next(reads, buffer).await? {
+        let heard = match ask {
+            Ask::Command { caller, command } => {
+                let command = stow(*command, &desk.blobs).await;
+                let outbox = outbox.clone();
+                let reply = move |answer: Result<_, Error>| {
+                    outbox.answer(id, answer.map(Said::Answer));
+                };
+                match command {
+                    Ok(command) => desk.handle.send(caller, command, move |answer| reply(answer.map_err(Error::from))),
+                    Err(error) => reply(Err(error)),
+                }
+                true
+            }
+            Ask::Watch => {
+                let events = outbox.clone();
+                let (begun, watching) = (outbox.clone(), Said::Done);
+                desk.handle.watch(move |event| events.say(Word::Event(event.clone())));
+                begun.answer(id, Ok(watching))
+            }
+            Ask::Status => {
+                let (desk, outbox) = (Arc::clone(&desk), outbox.clone());
+                let clients = present.0.load(Ordering::Relaxed);
+                let handle = desk.handle.clone();
+                handle.look(move |glance| {
+                    let status = Status { clients, ..(desk.status)(glance) };
+                    outbox.answer(id, Ok(Said::Status(Box::new(status))));
+                });
+                true
+            }
+            Ask::Stop => {
+                (desk.stop)();
+                outbox.answer(id, Ok(Said::Done))
+            }
+        };
+        if !heard {
+            return Err(io::Error::other("the client does not keep up"));
+        }
+        buffer.shrink_to(WRITE_BYTES);
+    }
+    Ok(())
+}
+
+/// Long content is made durable on a thread that may wait for the disk.
+async fn stow<B: Blobs>(mut command: Command, blobs: &B) -> Result<Command, Error> {
+    if !command.is_long() {
+        return Ok(command);
+    }
+    let blobs = blobs.clone();
+    let stowed = task::spawn_blocking(move || command.stowed(&blobs)).await;
+    Ok(stowed.map_err(|error| Error::new(crate::error::Code::Internal, error.to_string()))??)
+}
+
+async fn write(
+    mut writes: OwnedWriteHalf,
+    mut words: mpsc::UnboundedReceiver<Word>,
+    unsent: Arc<AtomicUsize>,
+) -> io::Result<()> {
+    let mut out = Vec::new();
+    while let Some(word) = words.recv().await {
+        let mut word = Some(word);
+        while let Some(said) = word {
+            unsent.fetch_sub(1, Ordering::Relaxed);
+            frame::append(&said, &mut out).map_err(io::Error::other)?;
+            word = if out.len() < WRITE_BYTES { words.try_recv().ok() } else { None };
+        }
+        writes.write_all(&out).await?;
+        out.clear();
+        out.shrink_to(WRITE_BYTES);
+    }
+    Ok(())
+}
+
+/// The next message; `None` when the client is gone.
+async fn next<T: serde::de::DeserializeOwned>(
+    reads: &mut BufReader<OwnedReadHalf>,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<T>> {
+    let mut head = [0; 4];
+    match reads.read_exact(&mut head).await {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = frame::length(head)?;
+    buffer.clear();
+    // Only as much is set aside as has come: a length is only somebody's word.
+    reads.take(length as u64).read_to_end(buffer).await?;
+    if buffer.len() < length {
+        return Ok(None);
+    }
+    frame::decode(buffer).map(Some)
+}

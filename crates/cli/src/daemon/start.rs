@@ -1,0 +1,116 @@
+//! Starting a daemon that goes on by itself.
+//!
+//! The daemon tells its parent through a pipe that it is ready, or why it cannot be: nobody guesses how long a start takes.
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    output,
+};
+use relaymesh_api::local::Client;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead as _, BufReader},
+    os::unix::{fs::OpenOptionsExt as _, process::CommandExt as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Where a daemon without a terminal writes.
+pub(crate) const LOG: &str = "daemon.log";
+
+/// A log longer than this is put aside at a start.
+const LOG_BYTES_MAX: u64 = 16 << 20;
+
+/// How long to wait for somebody else's daemon that has the root and is not ready yet.
+const OTHER_READY: Duration = Duration::from_secs(10);
+
+/// What a daemon tells its parent, in one line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Birth {
+    Ready { pid: u32 },
+    Failed { code: String, message: String },
+}
+
+/// What became of a start.
+pub(crate) struct Started {
+    pub(crate) client: Client,
+    /// Whether it was there before, or somebody else was faster.
+    pub(crate) was_there: bool,
+}
+
+/// Connects to the root's daemon, and starts it if there is none.
+pub(crate) fn start(context: &Context) -> Result<Started, Error> {
+    if let Some(client) = Client::connect(&context.root, &context.caller)? {
+        return Ok(Started { client, was_there: true });
+    }
+    match born(spawn(context)?)? {
+        Birth::Ready { .. } => {
+            let client = Client::connect(&context.root, &context.caller)?;
+            let gone = || Error::new(Code::DaemonFailed, "the daemon started and went away at once");
+            Ok(Started { client: client.ok_or_else(gone)?, was_there: false })
+        }
+        Birth::Failed { code, message } => match Code::parse(&code) {
+            Some(Code::RootInUse) => other(context, message),
+            Some(code) => Err(Error::new(code, message)),
+            None => Err(Error::new(Code::DaemonFailed, message)),
+        },
+    }
+}
+
+/// Somebody else has the root: a daemon that was started at the same moment, or a command that works in its own process.
+fn other(context: &Context, message: String) -> Result<Started, Error> {
+    let until = Instant::now() + OTHER_READY;
+    while Instant::now() < until {
+        if let Some(client) = Client::connect(&context.root, &context.caller)? {
+            return Ok(Started { client, was_there: true });
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Err(Error::new(Code::RootInUse, message))
+}
+
+fn spawn(context: &Context) -> Result<Child, Error> {
+    let failed = |error: io::Error| Error::new(Code::DaemonFailed, format!("cannot start the daemon: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.arg("up").arg("--child").arg("--root").arg(&context.root);
+    // Its own group, so that a Ctrl-C here is not meant for it; it makes its own session by itself.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(&context.root).map_err(failed)?).process_group(0);
+    command.spawn().map_err(failed)
+}
+
+/// The daemon's log. The folder may not be there yet: the daemon makes the root.
+fn log(root: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).create(root)?;
+    fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    let path = root.join(LOG);
+    if fs::metadata(&path).is_ok_and(|found| found.len() > LOG_BYTES_MAX) {
+        fs::rename(&path, root.join(format!("{LOG}.old")))?;
+    }
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
+/// The one line that the daemon says to its parent.
+fn born(mut child: Child) -> Result<Birth, Error> {
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        let read = BufReader::new(stdout).read_line(&mut line);
+        read.map_err(|error| Error::new(Code::DaemonFailed, format!("cannot hear the daemon: {error}")))?;
+    }
+    serde_json::from_str(&line).map_err(|_| {
+        let status = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        Error::new(Code::DaemonFailed, format!("the daemon ended before it was ready ({status})"))
+    })
+}
+
+/// Says how the start went, on the pipe to the parent. Nothing else is ever written there.
+pub(super) fn tell_parent(birth: &Birth) {
+    if let Ok(line) = serde_json::to_string(birth) {
+        output::line(&line);
+    }
+}
