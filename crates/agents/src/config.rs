@@ -1,0 +1,201 @@
+//! `agents.toml`: the agents of a root.
+//!
+//! ```toml
+//! [agents.upper]
+//! command = ["python3", "upper.py"]    # never a shell; a word that names a file beside agents.toml becomes its full path
+//! concurrency = 4                      # attempts at once
+//! env = ["OPENAI_API_KEY"]             # let through besides PATH, HOME, LANG, TZ, TMPDIR, USER
+//! set = { LANG = "C" }                 # set
+//! ```
+
+use relaymesh_core::name::Name;
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The file's name in the root.
+pub const FILE: &str = "agents.toml";
+
+/// What an agent gets of the daemon's environment unless it asks for more.
+pub const ENVIRONMENT: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER"];
+
+/// The agents of a root, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents {
+    scripts: BTreeMap<Name, Script>,
+}
+
+/// An agent that is a command.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Attempts at once.
+    #[serde(default = "default_concurrency")]
+    pub concurrency: usize,
+    /// Names of variables that it gets from the daemon's environment.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Variables that are set for it.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// How long it has between SIGTERM and SIGKILL.
+    #[serde(default = "default_grace_ms")]
+    pub grace_ms: u64,
+    /// The longest result.
+    #[serde(default = "default_output_bytes_max")]
+    pub output_bytes_max: u64,
+    /// What it is for, for people.
+    #[serde(default)]
+    pub about: String,
+}
+
+fn default_concurrency() -> usize {
+    4
+}
+
+fn default_grace_ms() -> u64 {
+    5_000
+}
+
+fn default_output_bytes_max() -> u64 {
+    relaymesh_core::content::CONTENT_BYTES_MAX as u64
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What is wrong.
+    pub message: String,
+    /// Line and column, both from 1, where it is known.
+    pub place: Option<(usize, usize)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    agents: BTreeMap<String, toml::Spanned<Script>>,
+}
+
+impl Agents {
+    /// The agents of this root. Without a file there are none.
+    pub fn read(root: &Path) -> Result<Self, Error> {
+        let path = root.join(FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text, root),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(Error { message: format!("cannot read {}: {error}", path.display()), place: None }),
+        }
+    }
+
+    /// The agents in this text; files are looked for in `folder`.
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, Error> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let place = error.span().map(|span| place(text, span.start));
+            Error { message: error.message().to_owned(), place }
+        })?;
+        let mut scripts = BTreeMap::new();
+        for (name, script) in file.agents {
+            let at = place(text, script.span().start);
+            let wrong = |message: String| Error { message, place: Some(at) };
+            let script = checked(script.into_inner(), folder).map_err(|why| wrong(format!("agent `{name}`: {why}")))?;
+            scripts.insert(name.parse::<Name>().map_err(|error| wrong(error.to_string()))?, script);
+        }
+        Ok(Self { scripts })
+    }
+
+    /// The agent of this name.
+    pub fn get(&self, name: &Name) -> Option<&Script> {
+        self.scripts.get(name)
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Script)> {
+        self.scripts.iter()
+    }
+}
+
+fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
+    if script.command.first().is_none_or(String::is_empty) {
+        return Err("`command` names no program".to_owned());
+    }
+    if script.concurrency == 0 {
+        return Err("`concurrency` is at least 1".to_owned());
+    }
+    let bad = |name: &str| name.is_empty() || name.contains(['=', '\0']);
+    if let Some(name) = script.env.iter().chain(script.set.keys()).find(|name| bad(name)) {
+        return Err(format!("`{name}` is not the name of a variable"));
+    }
+    if script.command.iter().chain(script.set.values()).any(|word| word.contains('\0')) {
+        return Err("a zero byte cannot be passed on".to_owned());
+    }
+    for word in &mut script.command {
+        if let Some(path) = beside(word, folder) {
+            *word = path.display().to_string();
+        }
+    }
+    Ok(script)
+}
+
+/// The file beside `agents.toml` that this word names. An agent works in a folder of its own, so the name alone would not do.
+fn beside(word: &str, folder: &Path) -> Option<PathBuf> {
+    let path = Path::new(word);
+    let plain =
+        path.components().all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
+    let found = std::path::absolute(folder).ok()?.join(path);
+    (plain && !word.is_empty() && found.is_file()).then_some(found)
+}
+
+fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beside_becomes_a_full_path_and_other_words_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.py"), "").unwrap();
+        let text = "[agents.a]\ncommand = [\"python3\", \"a.py\", \"../a.py\", \"b.py\"]\n";
+        let agents = Agents::parse(text, folder.path()).unwrap();
+        let script = agents.get(&"a".parse().unwrap()).unwrap();
+        let full = folder.path().join("a.py").display().to_string();
+        assert_eq!(script.command, ["python3", full.as_str(), "../a.py", "b.py"]);
+        assert_eq!((script.concurrency, script.grace_ms), (4, 5_000));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let cases = [
+            ("[agents.a]\ncomand = []\n", (2, 1), "unknown field `comand`"),
+            ("[agents.a]\ncommand = []\n", (1, 1), "names no program"),
+            ("[agents.a]\ncommand = [\"x\"]\nconcurrency = 0\n", (1, 1), "at least 1"),
+            ("[agents.\"a b\"]\ncommand = [\"x\"]\n", (1, 1), "is not a name"),
+            ("[agents.a]\ncommand = [\"x\"]\nenv = [\"A=B\"]\n", (1, 1), "`A=B` is not the name of a variable"),
+            ("[agents.a]\ncommand = \"rm -rf\"\n", (2, 11), "expected a sequence"),
+            ("[agents.a\n", (1, 10), ""),
+        ];
+        for (text, place, words) in cases {
+            let error = Agents::parse(text, Path::new("/nowhere")).unwrap_err();
+            assert_eq!(error.place, Some(place), "{text}: {error}");
+            assert!(error.message.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn without_a_file_there_are_no_agents() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Agents::read(folder.path()), Ok(Agents::default()));
+    }
+}

@@ -1,0 +1,97 @@
+//! Process trees: finding what an attempt started, wherever it went, and ending it.
+//!
+//! Killing the child is the tempting answer, and leaves its children. Killing its group leaves whoever has made a group of its own.
+//! Here every process carries a *tag* in its environment, which its children inherit; and the daemon is the *subreaper* of its
+//! descendants, so whoever is orphaned becomes its child and can be seen. A process that has both left the group and wiped its
+//! environment is still found as a child of the daemon that nobody knows.
+
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::{
+    collections::BTreeSet,
+    fs,
+    time::{Duration, Instant},
+};
+
+/// The variable with the tag: whose process it is, see [`Tag`].
+pub const VARIABLE: &str = "RELAYMESH_TAG";
+
+/// How long a sweep waits for what it killed to be gone.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// Makes this process the parent of every descendant that loses its own. Where the system cannot, orphans are found by their tags
+/// alone.
+pub fn adopt() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Ends every process of a previous life: those whose tag begins with `owner`. Says how many there were. Whoever calls this holds the
+/// root, so none of them is anybody else's.
+pub fn sweep(owner: &str) -> usize {
+    let until = Instant::now() + SWEEP;
+    let mut ended = BTreeSet::new();
+    loop {
+        let found = tagged(owner);
+        if found.is_empty() || Instant::now() > until {
+            return ended.len();
+        }
+        for pid in found {
+            ended.insert(pid.as_raw_nonzero());
+            kill(pid, Signal::KILL);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A signal to a whole group. One that is empty needs none.
+pub(crate) fn kill_group(leader: Pid, signal: Signal) {
+    let _ = rustix::process::kill_process_group(leader, signal);
+}
+
+/// Ends what is left of ended attempts: children of this process that are none of `known`, unless their tag is one of `running`.
+pub(crate) fn reap_strays(known: &BTreeSet<i32>, running: &dyn Fn(&str) -> bool) -> usize {
+    let mut ended = 0;
+    for pid in children() {
+        if known.contains(&pid.as_raw_nonzero().get()) {
+            continue;
+        }
+        if tag(pid).is_some_and(|tag| running(&tag)) {
+            continue;
+        }
+        kill(pid, Signal::KILL);
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+        ended += 1;
+    }
+    ended
+}
+
+fn kill(pid: Pid, signal: Signal) {
+    // It may have ended by itself.
+    let _ = rustix::process::kill_process(pid, signal);
+}
+
+/// The children of this process, of whichever thread.
+fn children() -> Vec<Pid> {
+    let mut found = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        found.extend(list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)));
+    }
+    found
+}
+
+/// Every process that is alive and whose tag begins like this.
+fn tagged(owner: &str) -> Vec<Pid> {
+    let own = rustix::process::getpid();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    pids.filter(|pid| *pid != own && tag(*pid).is_some_and(|tag| tag.starts_with(owner))).collect()
+}
+
+/// The tag of a process. A zombie has no environment any more.
+fn tag(pid: Pid) -> Option<String> {
+    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
+    let prefix = format!("{VARIABLE}=").into_bytes();
+    let value = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(&prefix[..]))?;
+    String::from_utf8(value.to_vec()).ok()
+}

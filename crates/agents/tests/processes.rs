@@ -1,0 +1,215 @@
+//! Real processes: what they are given, what they leave, and that nothing of them outlives them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use relaymesh_agents::{Agents, End, Key, Launch, Pool, tree};
+use relaymesh_core::{
+    content::Media,
+    id::{StepId, TaskId},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
+
+/// Long enough for anything here; reached only when something is wrong.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Rig {
+    folder: tempfile::TempDir,
+    pool: Option<Pool>,
+    ends: mpsc::Receiver<(Key, End)>,
+    owner: String,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let owner = format!("test-{}", folder.path().display());
+        let (tell, ends) = mpsc::channel();
+        let pool = Pool::new(&owner, move |key, end| drop(tell.send((key, end)))).unwrap();
+        Self { folder, pool: Some(pool), ends, owner }
+    }
+
+    fn attempt(&self, index: u16) -> PathBuf {
+        self.folder.path().join(format!("attempt-{index}"))
+    }
+
+    /// Starts a shell script as attempt `index`; `extra` are more lines of its entry.
+    fn start(&self, index: u16, script: &str, extra: &str, input: &str) -> Key {
+        let name = format!("{index}.sh");
+        std::fs::write(self.folder.path().join(&name), script).unwrap();
+        let text = format!("[agents.a]\ncommand = [\"sh\", \"{name}\"]\n{extra}");
+        let agents = Agents::parse(&text, self.folder.path()).unwrap();
+        let key = (StepId { task: TaskId::from_bytes([1; 16]), index }, 1);
+        self.pool.as_ref().unwrap().launch(Launch {
+            key,
+            script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+            folder: self.attempt(index),
+            input: input.as_bytes().to_vec(),
+            env: vec![("RELAYMESH_STEP".to_owned(), "s".to_owned())],
+            tag: format!("{}/{index}", self.owner),
+        });
+        key
+    }
+
+    fn end(&self) -> End {
+        self.ends.recv_timeout(PATIENCE).unwrap().1
+    }
+
+    fn run(&self, script: &str, extra: &str, input: &str) -> End {
+        self.start(0, script, extra, input);
+        self.end()
+    }
+}
+
+fn done(media: Media, result: &str) -> End {
+    End::Done { media, result: result.as_bytes().to_vec() }
+}
+
+/// Waits until the file is there and gives what is in it.
+fn appears(path: &Path) -> String {
+    until(|| std::fs::read_to_string(path).ok().filter(|text| text.ends_with('\n')))
+}
+
+fn until<T>(look: impl Fn() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it never came");
+        std::thread::yield_now();
+    }
+}
+
+/// Alive, and not merely waiting to be buried.
+fn is_alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn input_comes_on_stdin_and_the_result_is_stdout() {
+    let rig = Rig::new();
+    assert_eq!(rig.run("cat", "", "{\"a\": 1}"), done(Media::Json, "{\"a\": 1}"));
+    assert_eq!(rig.run("tr a-z A-Z; echo working >&2", "", "hello"), done(Media::Text, "HELLO"));
+    assert_eq!(std::fs::read_to_string(rig.attempt(0).join("stderr")).unwrap(), "working\n");
+    let failed = End::Failed { error: "exit code 3: no such model".to_owned(), retryable: true };
+    assert_eq!(rig.run("echo half; echo no such model >&2; exit 3", "", ""), failed);
+    assert_eq!(std::fs::read_to_string(rig.attempt(0).join("stdout")).unwrap(), "half\n");
+}
+
+#[test]
+fn it_has_a_folder_and_a_session_of_its_own_and_only_the_environment_it_is_allowed() {
+    let rig = Rig::new();
+    let End::Done { result, .. } =
+        rig.run("pwd; ps -o sid= -p $$; echo $$; env | cut -d= -f1 | sort", "set = { MINE = \"1\" }", "")
+    else {
+        panic!("it failed");
+    };
+    let text = String::from_utf8(result).unwrap();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert_eq!(Path::new(lines[0]), rig.attempt(0).join("work").canonicalize().unwrap());
+    assert_eq!(lines[1], lines[2], "it leads its session");
+    let allowed = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "MINE", "RELAYMESH_STEP", "RELAYMESH_TAG"];
+    let of_the_shell = ["PWD", "OLDPWD", "SHLVL", "_"];
+    let extra: Vec<&&str> =
+        lines[3..].iter().filter(|name| !allowed.contains(name) && !of_the_shell.contains(name)).collect();
+    assert!(extra.is_empty(), "{extra:?}");
+    assert!(lines.contains(&"MINE") && lines.contains(&"RELAYMESH_STEP"));
+}
+
+#[test]
+fn what_cannot_be_started_says_so_and_is_not_tried_again() {
+    let rig = Rig::new();
+    let text = "[agents.a]\ncommand = [\"/no/such/program\"]\n";
+    let agents = Agents::parse(text, rig.folder.path()).unwrap();
+    rig.pool.as_ref().unwrap().launch(Launch {
+        key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
+        script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+        folder: rig.attempt(0),
+        input: Vec::new(),
+        env: Vec::new(),
+        tag: format!("{}/0", rig.owner),
+    });
+    let End::Failed { error, retryable: false } = rig.end() else { panic!("it went on") };
+    assert!(error.contains("cannot start `/no/such/program`"), "{error}");
+}
+
+#[test]
+fn a_result_that_is_too_long_ends_it() {
+    let rig = Rig::new();
+    let end = rig.run("yes", "output_bytes_max = 100000\n", "");
+    let error = "the result is longer than 100000 bytes, and it was ended".to_owned();
+    assert_eq!(end, End::Failed { error, retryable: false });
+    assert_eq!(std::fs::metadata(rig.attempt(0).join("stdout")).unwrap().len(), 100_000);
+}
+
+#[test]
+fn a_stop_reaches_the_whole_tree_and_partial_output_stays() {
+    let rig = Rig::new();
+    let script =
+        "trap 'echo cleaned >> said; exit 1' TERM\nsleep 1000 & echo $! > child\necho half\necho ready > ready\nwait";
+    let (step, epoch) = rig.start(0, script, "", "");
+    let work = rig.attempt(0).join("work");
+    appears(&work.join("ready"));
+    let child = appears(&work.join("child"));
+    rig.pool.as_ref().unwrap().stop(step, epoch);
+    assert_eq!(rig.end(), End::Failed { error: "it was stopped".to_owned(), retryable: true });
+    assert_eq!(std::fs::read_to_string(work.join("said")).unwrap(), "cleaned\n", "it had time to clean up");
+    assert_eq!(std::fs::read_to_string(rig.attempt(0).join("stdout")).unwrap(), "half\n");
+    until(|| (!is_alive(&child)).then_some(()));
+}
+
+#[test]
+fn whoever_does_not_hear_sigterm_is_killed_even_when_stopped() {
+    for script in [
+        "trap '' TERM\necho ready > ready\nwhile :; do sleep 1000; done",
+        "echo ready > ready; kill -STOP $$; sleep 1000",
+    ] {
+        let rig = Rig::new();
+        let (step, epoch) = rig.start(0, script, "grace_ms = 50\n", "");
+        appears(&rig.attempt(0).join("work/ready"));
+        rig.pool.as_ref().unwrap().stop(step, epoch);
+        assert!(matches!(rig.end(), End::Failed { .. }));
+    }
+}
+
+#[test]
+fn whoever_left_the_group_is_ended_with_its_attempt_and_no_sooner() {
+    let rig = Rig::new();
+    let escape = "setsid sh -c 'echo $$ > escaped; exec sleep 1000' < /dev/null > /dev/null 2>&1 &\n";
+    let long = format!("{escape}while [ ! -e go ]; do sleep 0.01; done");
+    rig.start(1, &long, "", "");
+    let theirs = appears(&rig.attempt(1).join("work/escaped"));
+    rig.start(2, &format!("{escape}while [ ! -s escaped ]; do sleep 0.01; done"), "", "");
+    assert!(matches!(rig.end(), End::Done { .. }));
+    let ended = std::fs::read_to_string(rig.attempt(2).join("work/escaped")).unwrap();
+    until(|| (!is_alive(&ended)).then_some(()));
+    assert!(is_alive(&theirs), "its attempt still runs");
+    std::fs::write(rig.attempt(1).join("work/go"), "").unwrap();
+    assert!(matches!(rig.end(), End::Done { .. }));
+    until(|| (!is_alive(&theirs)).then_some(()));
+}
+
+#[test]
+fn a_pool_that_goes_takes_everybody_with_it() {
+    let mut rig = Rig::new();
+    rig.start(0, "echo $$ > pid; exec sleep 1000", "", "");
+    let pid = appears(&rig.attempt(0).join("work/pid"));
+    drop(rig.pool.take());
+    assert!(!is_alive(&pid));
+}
+
+#[test]
+fn a_sweep_ends_what_a_previous_life_left_and_nobody_else() {
+    let mark = format!("sweep-{}", std::process::id());
+    let start = |tag: &str| std::process::Command::new("sleep").arg("1000").env(tree::VARIABLE, tag).spawn().unwrap();
+    let (mut ours, mut theirs) = (start(&format!("{mark}/1")), start("another/1"));
+    until(|| (tree::sweep(&mark) == 1).then_some(()));
+    assert!(!ours.wait().unwrap().success());
+    assert!(theirs.try_wait().unwrap().is_none());
+    theirs.kill().unwrap();
+    theirs.wait().unwrap();
+}
