@@ -190,7 +190,14 @@ pub(crate) fn step() -> Step {
         success: 1,
         error: Some("exit code 3".to_owned()),
         decided_by: Some(name("alice")),
-        history: vec![Attempt { epoch: 1, worker, started_ms: 1, ended_ms: 2, outcome: Outcome::Timeout }],
+        history: vec![Attempt {
+            epoch: 1,
+            worker,
+            started_ms: 1,
+            ended_ms: 2,
+            outcome: Outcome::Timeout,
+            error: Some("slow".to_owned()),
+        }],
         updated_ms: NOW_MS,
     }
 }

@@ -88,6 +88,7 @@ codes! {
     BadFlow        "bad_flow"        Usage         [];
     BadId          "bad_id"          Usage         ["`relaymesh task list` shows the ids"];
     UnknownAgent   "unknown_agent"   Usage         [];
+    BadAgents      "bad_agents"      Usage         [];
     NoFile         "no_file"         NotFound      [];
     NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
     NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];

@@ -10,11 +10,8 @@ use crate::{
     error::{Code, Error, Place},
     suggest,
 };
-use relaymesh_core::{
-    name::Name,
-    task::request::{Request, StepRequest},
-};
-use relaymesh_runtime::builtin;
+use relaymesh_agents::Agents;
+use relaymesh_core::task::request::{Request, StepRequest};
 use std::{io::Read as _, path::Path};
 
 /// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
@@ -25,16 +22,16 @@ const SHOWN_CHARS_MAX: usize = 160;
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// Reads a flow; `-` is stdin.
-pub(crate) fn read(path: &Path) -> Result<Request, Error> {
+pub(crate) fn read(path: &Path, agents: &Agents) -> Result<Request, Error> {
     let file = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
     let text = text(path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
         || (path == Path::new("-") && text.trim_start().starts_with('{'));
-    parse(&text, &file, is_json)
+    parse(&text, &file, is_json, agents)
 }
 
 /// The flow in this text; errors are said to be in `file`.
-pub(crate) fn parse(text: &str, file: &str, is_json: bool) -> Result<Request, Error> {
+pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: &Agents) -> Result<Request, Error> {
     let request = if is_json { json::parse(text) } else { yaml::parse(text) };
     let request = request.map_err(|mut error| {
         if let Some(place) = &mut error.place {
@@ -45,7 +42,7 @@ pub(crate) fn parse(text: &str, file: &str, is_json: bool) -> Result<Request, Er
         }
         error
     })?;
-    check_agents(&request).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
+    crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
     Ok(request)
 }
 
@@ -60,22 +57,6 @@ pub(crate) fn input(argument: &str) -> Result<serde_json::Value, Error> {
         let error = Error::new(Code::BadInput, format!("--input: {error}"));
         error.hint("a text is JSON only in quotes: --input '\"hello\"'; `--input @FILE` reads a file")
     })
-}
-
-/// Every agent that is named must be here: there is nobody else to do the work.
-pub(crate) fn check_agents(request: &Request) -> Result<(), (&StepRequest, Error)> {
-    match request.steps.iter().find(|step| !builtin::Builtin::knows(&step.agent)) {
-        Some(step) => Err((step, unknown_agent(&step.agent))),
-        None => Ok(()),
-    }
-}
-
-fn unknown_agent(agent: &Name) -> Error {
-    let known = builtin::AGENTS.map(|(name, _)| name);
-    let mut error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"));
-    error.hints.extend(suggest::nearest(agent.as_str(), known).map(|near| format!("did you mean `{near}`?")));
-    error.hints.extend(builtin::AGENTS.map(|(name, what)| format!("{name} {what}")));
-    error
 }
 
 /// The line of the file that names this step's agent. The parsed request has no places, so the text is searched: the

@@ -24,7 +24,7 @@ pub struct Said {
 /// Reads the text of a flow file, as `relaymesh run` does.
 pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
     let is_json = language == Language::Json;
-    flow::parse(text, "flow", is_json).map_err(|error| said(&error))
+    flow::parse(text, "flow", is_json, &relaymesh_agents::Agents::default()).map_err(|error| said(&error))
 }
 
 fn said(error: &Error) -> Said {

@@ -8,6 +8,7 @@
 //! A command that writes asks the root's daemon, and starts one if there is none; with `--no-daemon` it opens the root in its own
 //! process and holds its lock. A command that reads uses a read-only connection and works beside either.
 
+mod agents;
 mod args;
 mod bench;
 mod commands;

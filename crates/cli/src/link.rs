@@ -55,6 +55,9 @@ impl Link {
             let pid = started.client.pid();
             output::note(&format!("note: started the daemon (pid {pid}); `relaymesh down` stops it"));
         }
+        if started.was_there && context.root.join(relaymesh_agents::config::FILE).exists() {
+            started.client.reload()?;
+        }
         Ok(Self::Daemon(started.client))
     }
 

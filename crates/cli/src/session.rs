@@ -1,22 +1,28 @@
 //! A driver in this process, for the length of one command.
 
 use crate::{
+    agents,
     error::{Code, Error},
     root,
 };
 use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand},
     host::Host,
+    scripts::{News, Scripts},
     upkeep::Retention,
-    world::Alert,
+    world::{Alert, Late},
 };
 use relaymesh_store::{Reader as _, Store as _};
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
+
+/// Processes of agents at once (`thread_pool_max`).
+const PROCESSES_MAX: usize = 8;
 
 /// A driver in this process.
 pub(crate) struct Session {
     driver: Driver<SqliteStore>,
     blobs: FileBlobs,
+    news: Option<News>,
     caller: Caller,
 }
 
@@ -43,17 +49,42 @@ impl Session {
             config.slots = 0;
         }
         let blobs = store.blobs();
+        let (node, folder) = (root::reader(&store)?.head()?.chain.origin, store.root().folder().to_owned());
+        let agents = match work {
+            Work::Steps => Some(agents::read(&folder)?),
+            Work::Nothing => None,
+        };
         let results = blobs.clone();
-        let driver = Driver::start(store, config, |finished| Host::new(floor_ms, results, finished, alert))?;
+        let (mut failed, mut news) = (None, None);
+        let driver = Driver::start(store, config, |finished| {
+            let scripts = agents.map(|agents| {
+                let (blobs, finished) = (results.clone(), Late::clone(&finished));
+                Scripts::new(&folder, node, &agents, PROCESSES_MAX, blobs, finished)
+            });
+            let scripts = scripts.transpose().unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            });
+            news = scripts.as_ref().map(Scripts::news);
+            Host::new(floor_ms, results, scripts, finished, alert)
+        })?;
+        if let Some(error) = failed {
+            return Err(Error::new(Code::StoreIo, format!("cannot watch over agents: {error}")));
+        }
         // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
         let until_ms = Retention::default().keys_until_ms(crate::time::now_ms());
         driver.handle().send(caller.clone(), Command::Life(LifeCommand::SweepKeys { until_ms }), drop);
-        Ok(Self { driver, blobs, caller: caller.clone() })
+        Ok(Self { driver, blobs, news, caller: caller.clone() })
     }
 
     /// Where commands go.
     pub(crate) fn handle(&self) -> &Handle {
         self.driver.handle()
+    }
+
+    /// Where new agents are put, if this session works on steps.
+    pub(crate) fn news(&self) -> Option<News> {
+        self.news.clone()
     }
 
     /// Where long content goes.

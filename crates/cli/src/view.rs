@@ -121,7 +121,7 @@ impl View {
     }
 
     fn history_table(&self) -> Vec<Vec<String>> {
-        let head = ["STEP", "EPOCH", "OUTCOME", "STARTED", "TOOK", "WORKER"];
+        let head = ["STEP", "EPOCH", "OUTCOME", "STARTED", "TOOK", "WORKER", "WHY"];
         let rows = self.rows.steps.iter().flat_map(|step| {
             step.history.iter().map(|attempt| {
                 vec![
@@ -131,6 +131,10 @@ impl View {
                     time::rfc3339(attempt.started_ms),
                     time::span(attempt.ended_ms.saturating_sub(attempt.started_ms)),
                     attempt.worker.to_string(),
+                    attempt
+                        .error
+                        .as_deref()
+                        .map_or_else(|| "-".to_owned(), |error| output::short(error, CELL_CHARS_MAX)),
                 ]
             })
         });

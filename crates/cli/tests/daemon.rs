@@ -4,66 +4,12 @@
 
 mod common;
 
-use common::{Mesh, Running, Said, example};
+use common::{Running, Said, example, house::House};
 use serde_json::Value;
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, Write as _},
     os::unix::net::UnixStream,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
 };
-
-/// A folder whose commands use a daemon. It is stopped when the test ends, by its id.
-struct House(Mesh);
-
-impl House {
-    fn new() -> Self {
-        Self(Mesh::new())
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.0.command(arguments);
-        command.env_remove("RELAYMESH_NO_DAEMON");
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Said {
-        Said::of(self.command(arguments).output().unwrap())
-    }
-
-    fn start(&self, arguments: &[&str]) -> Running {
-        let mut command = self.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        Running { child, stdout: BufReader::new(stdout), stderr: BufReader::new(stderr) }
-    }
-
-    fn pid(&self) -> Option<u64> {
-        let text = std::fs::read_to_string(self.0.root().join("daemon.json")).ok()?;
-        serde_json::from_str::<Value>(&text).unwrap()["pid"].as_u64()
-    }
-
-    /// Ends the daemon at once.
-    fn kill(&self) {
-        let pid = self.pid().unwrap();
-        let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
-        assert!(killed.success());
-        // It is gone when nobody answers at its socket.
-        let until = Instant::now() + Duration::from_secs(10);
-        while UnixStream::connect(self.0.root().join("daemon.sock")).is_ok() {
-            assert!(Instant::now() < until, "a killed daemon answers");
-            std::thread::yield_now();
-        }
-    }
-}
-
-impl Drop for House {
-    fn drop(&mut self) {
-        if self.pid().is_some() {
-            self.run(&["down"]);
-        }
-    }
-}
 
 #[test]
 fn a_command_that_needs_a_daemon_starts_one_and_says_so() {

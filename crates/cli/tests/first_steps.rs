@@ -128,7 +128,7 @@ fn submit_with_wait_delivers_the_result() {
 }
 
 #[test]
-fn unknown_agents_are_refused_with_those_that_are_known() {
+fn unknown_agents_are_refused_with_where_to_find_those_that_are_known() {
     let mesh = Mesh::new();
     assert_snapshot!(mesh.run(&["submit", "--agent", "ehco"]).seen(), @r#"
     exit 2
@@ -136,10 +136,7 @@ fn unknown_agents_are_refused_with_those_that_are_known() {
     --- stderr
     error[unknown_agent]: there is no agent `ehco`
       hint: did you mean `echo`?
-      hint: echo returns its input
-      hint: fail fails; {"message": TEXT, "retryable": BOOL, "attempts": N} fails only the first N attempts
-      hint: sleep waits; {"ms": N}, at most a day
-      hint: hash returns the SHA-256 of its input
+      hint: `relaymesh agent list` shows the agents; those of your own stand in agents.toml in the root
       page: docs/reference/errors.md#unknown_agent
     "#);
     assert!(!mesh.root().exists(), "a refused submit makes no root");
@@ -152,10 +149,7 @@ fn unknown_agents_are_refused_with_those_that_are_known() {
         --> flow.yaml:4:12
       4 |     agent: claude
         |            ^
-      hint: echo returns its input
-      hint: fail fails; {"message": TEXT, "retryable": BOOL, "attempts": N} fails only the first N attempts
-      hint: sleep waits; {"ms": N}, at most a day
-      hint: hash returns the SHA-256 of its input
+      hint: `relaymesh agent list` shows the agents; those of your own stand in agents.toml in the root
       page: docs/reference/errors.md#unknown_agent
     "#);
 }

@@ -16,7 +16,7 @@ use crate::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// 2: steps list their artifacts. Rows are folded from the log, so nothing of version 1 has to be read.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Which row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

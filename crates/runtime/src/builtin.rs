@@ -4,7 +4,7 @@
 //! All but `sleep` answer at once, on the caller's thread. Sleepers share one thread, which waits for the first of them
 //! to wake and does not exist before the first one sleeps.
 
-use crate::world::{Finished, Outcome, Work};
+use crate::world::{Finished, Late, Outcome, Work};
 use relaymesh_core::{content::Media, id::StepId, name::Name};
 use relaymesh_store::Content;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ const SLEEP_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
 /// The builtin agents.
 pub struct Builtin {
-    finished: Option<Box<dyn Fn(Finished) + Send>>,
+    finished: Option<Late>,
     bed: Arc<Bed>,
 }
 
@@ -60,7 +60,7 @@ struct Fail {
 
 impl Builtin {
     /// The agents. Outcomes of sleepers go to `finished`.
-    pub fn new(finished: Box<dyn Fn(Finished) + Send>) -> Self {
+    pub fn new(finished: Late) -> Self {
         Self { finished: Some(finished), bed: Arc::default() }
     }
 

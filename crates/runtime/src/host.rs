@@ -3,34 +3,38 @@
 use crate::{
     builtin::Builtin,
     clock::{Clock, Jump, Now, System},
-    world::{Alert, Finished, Outcome, Work, World},
+    scripts::Scripts,
+    world::{Alert, Late, Outcome, Pool, Work, World},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use relaymesh_core::{id::StepId, name::Name};
 use relaymesh_store::{Blobs, Content};
 
-/// The clocks of this machine, its randomness, and the builtin agents.
+/// The clocks of this machine, its randomness, the builtin agents, and those that are processes.
 pub struct Host<B> {
     clock: Clock<System>,
     rng: StdRng,
-    agents: Builtin,
+    builtin: Builtin,
+    scripts: Option<Scripts<B>>,
     alert: Box<dyn FnMut(Alert) + Send>,
     blobs: B,
 }
 
 impl<B: Blobs> Host<B> {
     /// A world whose time starts no earlier than `floor_ms`. Long results go to `blobs`, outcomes that come late to
-    /// `finished`, alerts to `alert`.
+    /// `finished`, alerts to `alert`. Without `scripts` there are the builtin agents alone.
     pub fn new(
         floor_ms: u64,
         blobs: B,
-        finished: impl Fn(Finished) + Send + 'static,
+        scripts: Option<Scripts<B>>,
+        finished: Late,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Self {
         Self {
             clock: Clock::new(System, floor_ms),
             rng: StdRng::from_rng(&mut rand::rng()),
-            agents: Builtin::new(Box::new(finished)),
+            builtin: Builtin::new(finished),
+            scripts,
             alert: Box::new(alert),
             blobs,
         }
@@ -51,11 +55,22 @@ impl<B: Blobs> World for Host<B> {
     }
 
     fn knows(&self, agent: &Name) -> bool {
-        Builtin::knows(agent)
+        Builtin::knows(agent) || self.scripts.as_ref().is_some_and(|scripts| scripts.knows(agent))
+    }
+
+    fn pools(&self, agent: &Name) -> &[Pool] {
+        self.scripts.as_ref().map_or(&[], |scripts| scripts.pools(agent))
+    }
+
+    fn refresh(&mut self) -> bool {
+        self.scripts.as_mut().is_some_and(Scripts::refresh)
     }
 
     fn start(&mut self, work: Work) -> Option<Outcome> {
-        let outcome = self.agents.start(work)?;
+        if let Some(scripts) = self.scripts.as_ref().filter(|scripts| scripts.knows(&work.agent)) {
+            return scripts.start(work);
+        }
+        let outcome = self.builtin.start(work)?;
         let Outcome::Done { media, result: Content::Inline(bytes) } = outcome else { return Some(outcome) };
         Some(match Content::stow(bytes, &self.blobs) {
             Ok(result) => Outcome::Done { media, result },
@@ -64,7 +79,10 @@ impl<B: Blobs> World for Host<B> {
     }
 
     fn stop(&mut self, step: StepId, epoch: u32) {
-        self.agents.stop(step, epoch);
+        self.builtin.stop(step, epoch);
+        if let Some(scripts) = &self.scripts {
+            scripts.stop(step, epoch);
+        }
     }
 
     fn alert(&mut self, alert: Alert) {

@@ -1,7 +1,8 @@
 //! The runtime: joins kernel, store and world.
 //!
 //! [`driver`] takes commands, decides them with the kernel, commits them in batches and answers when they are durable.
-//! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents.
+//! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents
+//! and those that are processes ([`scripts`]).
 //! [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
 pub mod builtin;
@@ -9,5 +10,6 @@ pub mod clock;
 pub mod driver;
 pub mod host;
 pub mod rebuild;
+pub mod scripts;
 pub mod upkeep;
 pub mod world;

@@ -10,6 +10,7 @@ use relaymesh_core::{
 };
 use relaymesh_store::Content;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Everything that comes from outside.
 pub trait World: Send + 'static {
@@ -25,6 +26,14 @@ pub trait World: Send + 'static {
     /// Whether there is an agent of this name here.
     fn knows(&self, agent: &Name) -> bool;
 
+    /// What an attempt of this agent takes a place in for as long as it runs. With none, only the slots of the node bound it.
+    fn pools(&self, agent: &Name) -> &[Pool];
+
+    /// Takes up what has changed about the agents outside; `true` if anything has.
+    fn refresh(&mut self) -> bool {
+        false
+    }
+
     /// Begins the work. The claim is durable. An agent that is quick answers at once; otherwise the outcome comes in
     /// later as a [`Finished`].
     fn start(&mut self, work: Work) -> Option<Outcome>;
@@ -36,11 +45,24 @@ pub trait World: Send + 'static {
     fn alert(&mut self, alert: Alert);
 }
 
+/// Something that only so many attempts can use at once: an agent, the processes of this node, a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Which.
+    pub name: Arc<str>,
+    /// Attempts at once.
+    pub places: usize,
+}
+
 /// One attempt, to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     /// What the outcome must show.
     pub hold: Hold,
+    /// The team or project that it belongs to.
+    pub namespace: Name,
+    /// What people call the step.
+    pub name: Name,
     /// Who is to do it.
     pub agent: Name,
     /// Which attempt this is, from 1.
@@ -87,6 +109,9 @@ pub struct Finished {
     /// How.
     pub outcome: Outcome,
 }
+
+/// Takes outcomes that come late.
+pub type Late = Arc<dyn Fn(Finished) + Send + Sync>;
 
 /// Something that an operator should see.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -111,6 +111,10 @@ impl Blobs for FileBlobs {
             .map_err(|error| failure::io("cannot sync the folder", &folder, &error))?;
         Ok(Blob::new(hash, len, Some(pin)))
     }
+
+    fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
+        read(&self.root, hash)
+    }
 }
 
 /// The bytes of a blob, if it is there.

@@ -44,6 +44,9 @@ impl Eq for Blob {}
 pub trait Blobs: Clone + Send + Sync + 'static {
     /// Makes the bytes durable and gives the blob. Bytes that are there already are not written again.
     fn put(&self, bytes: &[u8]) -> Result<Blob, Error>;
+
+    /// The bytes of a blob, unchecked; `None` when it is not there.
+    fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error>;
 }
 
 impl Blob {

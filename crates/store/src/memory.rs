@@ -119,6 +119,10 @@ impl Blobs for Disk {
         state.blobs.entry(hash).or_insert_with(|| bytes.to_vec());
         Ok(Blob::new(hash, len, Some(state.pin(hash))))
     }
+
+    fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.state().blobs.get(hash).cloned())
+    }
 }
 
 impl Store for MemoryStore {

@@ -1,6 +1,6 @@
 //! Who may depend on whom. The table is the architecture; the manifests have to agree with it.
 //!
-//! `cli → api → runtime → store → core`, and a concrete store is known to the binary and to the fuzz targets alone. The
+//! `cli → api → runtime → {agents, store} → core`, and a concrete store is known to the binary and to the fuzz targets alone. The
 //! simulator stands beside the binary: it drives the runtime, and nothing depends on it.
 
 use serde_json::Value;
@@ -20,18 +20,20 @@ const CORE: &str = "relaymesh-core";
 const STORE: &str = "relaymesh-store";
 const SQLITE: &str = "relaymesh-store-sqlite";
 const RUNTIME: &str = "relaymesh-runtime";
+const AGENTS: &str = "relaymesh-agents";
 const API: &str = "relaymesh-api";
 const CLI: &str = "relaymesh";
 const FUZZ: &str = "relaymesh-fuzz";
 const SIM: &str = "relaymesh-sim";
 
-const TABLE: [Arrows; 9] = [
+const TABLE: [Arrows; 10] = [
     Arrows { package: CORE, normal: &[], dev: &[] },
     Arrows { package: STORE, normal: &[CORE], dev: &[] },
     Arrows { package: SQLITE, normal: &[STORE, CORE], dev: &[] },
-    Arrows { package: RUNTIME, normal: &[STORE, CORE], dev: &[SQLITE] },
+    Arrows { package: AGENTS, normal: &[CORE], dev: &[] },
+    Arrows { package: RUNTIME, normal: &[AGENTS, STORE, CORE], dev: &[SQLITE] },
     Arrows { package: API, normal: &[RUNTIME, STORE, CORE], dev: &[] },
-    Arrows { package: CLI, normal: &[API, RUNTIME, SQLITE, STORE, CORE], dev: &[] },
+    Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], dev: &[] },
     // A tool for developers: it calls every decoder, wherever it is.
     Arrows { package: FUZZ, normal: &[CLI, SQLITE, STORE, CORE], dev: &[] },
     Arrows { package: SIM, normal: &[RUNTIME, STORE, CORE], dev: &[] },

@@ -58,10 +58,14 @@ impl Client {
         let mut reads = BufReader::new(stream.try_clone().map_err(io)?);
         let mut hello = Vec::new();
         frame::append(&Hello::ours(), &mut hello)?;
-        (&stream).write_all(&hello).map_err(io)?;
-        let theirs = match frame::read::<Hello>(&mut reads, &mut Vec::new()) {
+        let greeted = (&stream).write_all(&hello).and_then(|()| frame::read::<Hello>(&mut reads, &mut Vec::new()));
+        let theirs = match greeted {
             Ok(Some(theirs)) => theirs,
             Ok(None) => return Ok(None), // it was stopping
+            // It was killed at this very moment.
+            Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+                return Ok(None);
+            }
             Err(error) => return Err(io(error)),
         };
         if theirs != Hello::ours() {
@@ -115,6 +119,11 @@ impl Client {
             Said::Status(status) => Ok(*status),
             Said::Answer(_) | Said::Done => Err(unexpected()),
         }
+    }
+
+    /// Asks the daemon to take up what has changed in the files of the root.
+    pub fn reload(&self) -> Result<(), Error> {
+        self.said(Ask::Reload).map(drop)
     }
 
     /// Asks the daemon to stop. It has when the connection ends: [`Client::wait_gone`].

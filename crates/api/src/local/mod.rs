@@ -67,6 +67,8 @@ pub enum Ask {
     },
     /// Events from now on.
     Watch,
+    /// Take up what has changed in the files of the root.
+    Reload,
     /// How the daemon is.
     Status,
     /// Stop the daemon. The answer comes when it takes no more work.

@@ -40,6 +40,8 @@ pub struct Desk<B> {
     pub blobs: B,
     /// How the daemon is, but for the number of clients.
     pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
+    /// Takes up what has changed in the files of the root.
+    pub reload: Box<dyn Fn() -> Result<(), Error> + Send + Sync>,
     /// Asks the daemon to stop.
     pub stop: Box<dyn Fn() + Send + Sync>,
     /// Who may talk to it: the user that it runs as.
@@ -157,6 +159,7 @@ async fn read<B: Blobs>(
                 });
                 true
             }
+            Ask::Reload => outbox.answer(id, (desk.reload)().map(|()| Said::Done)),
             Ask::Stop => {
                 (desk.stop)();
                 outbox.answer(id, Ok(Said::Done))

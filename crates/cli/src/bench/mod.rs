@@ -12,8 +12,12 @@
 mod fold;
 mod load;
 mod report;
+mod runtime;
 
-use crate::error::{Code, Error};
+use crate::{
+    args::Context,
+    error::{Code, Error},
+};
 use clap::Subcommand;
 use relaymesh_store_sqlite::reference;
 use report::Report;
@@ -110,6 +114,21 @@ pub(crate) fn fold(dir: &Path, tasks: u64, json: bool) -> Result<(), Error> {
         crate::output::value(&found);
     } else {
         fold::print(&found);
+    }
+    Ok(())
+}
+
+/// Measures the daemon, and prints the report.
+pub(crate) fn runtime(context: &Context, dir: &Path, quick: bool) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("the benchmark's folder: {error}"));
+    let dir = dir.join(format!(".relaymesh-bench-{}", std::process::id()));
+    std::fs::create_dir_all(dir.join("one-row")).map_err(failed)?;
+    let found = runtime::measure(context, &dir, quick);
+    std::fs::remove_dir_all(&dir).map_err(failed)?;
+    if context.json {
+        crate::output::value(&found?);
+    } else {
+        runtime::print(&found?);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ Examples:
   relaymesh bench kernel --quick          a minute: is this build as fast as it should be here?
   relaymesh bench kernel                  all of it, a million tasks included
   relaymesh bench kernel --json           for a program
+  relaymesh bench runtime                 the daemon: its socket, its processes, its memory
   relaymesh bench fold                    what becomes of a log of a million ops")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -21,6 +22,8 @@ pub(crate) struct Args {
 enum What {
     /// Submit, claim and complete no-op tasks through the driver, synced, beside plain SQLite without logic
     Kernel(Kernel),
+    /// Tasks through the daemon's socket, and processes beside the bare cost of starting them
+    Runtime(Runtime),
     /// Fold a long log, rebuild it, purge and compact it, and what that does to work beside it
     Fold(Fold),
     /// One part of a benchmark, in a process of its own
@@ -47,6 +50,16 @@ struct Kernel {
 }
 
 #[derive(Debug, clap::Args)]
+struct Runtime {
+    /// Fewer tasks
+    #[arg(long)]
+    quick: bool,
+    /// Where to write; the disk under this folder is what is measured
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
 struct Fold {
     /// Tasks on the log, three ops each
     #[arg(long, value_name = "N", default_value_t = 333_334)]
@@ -63,6 +76,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             let growth = (!kernel.quick).then_some(kernel.growth_tasks);
             bench::kernel(&kernel.dir, kernel.quick, growth, context.json)?;
         }
+        What::Runtime(runtime) => bench::runtime(context, &runtime.dir, runtime.quick)?,
         What::Fold(fold) => bench::fold(&fold.dir, fold.tasks, context.json)?,
         What::Part { dir, part } => crate::output::line(&bench::part(dir, part)?.to_string()),
     }

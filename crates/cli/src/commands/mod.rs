@@ -1,5 +1,6 @@
 //! One file per command. A new command is its module, its variant and its arm.
 
+pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod down;
 pub(crate) mod init;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Submit(submit::Args),
     Run(run::Args),
     Task(task::Args),
+    Agent(agent::Args),
     Message(message::Args),
     Lock(lock::Args),
     Purge(purge::Args),
@@ -43,6 +45,7 @@ impl Command {
             Self::Submit(args) => submit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
             Self::Task(args) => task::run(args, context),
+            Self::Agent(args) => agent::run(&args, context),
             Self::Message(args) => message::run(args, context),
             Self::Lock(args) => lock::run(args, context),
             Self::Purge(args) => purge::run(&args, context),

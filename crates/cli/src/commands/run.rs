@@ -1,6 +1,7 @@
 //! `relaymesh run`
 
 use crate::{
+    agents,
     args::{Context, Key},
     drive::{Patience, Start, drive},
     error::Error,
@@ -52,7 +53,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let request = flow::read(&args.flow)?;
+    let request = flow::read(&args.flow, &agents::read(&context.root)?)?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, args.watch));

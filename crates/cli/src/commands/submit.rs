@@ -1,6 +1,7 @@
 //! `relaymesh submit`
 
 use crate::{
+    agents,
     args::{Context, Key},
     drive::{Patience, Start, drive},
     error::{Code, Error},
@@ -10,6 +11,7 @@ use crate::{
     output,
     watch::{self, Watch},
 };
+use relaymesh_agents::Agents;
 use relaymesh_core::{lanes::Priority, name::Name, task::request::Request};
 use relaymesh_runtime::driver::{Answer, Command, Submit, Until};
 use serde_json::json;
@@ -22,7 +24,7 @@ Examples:
   relaymesh submit --agent hash --input @data.json --key nightly-2026-11-16
   relaymesh submit --file examples/hello.yaml
 
-Agents: echo, fail, sleep, hash.
+`relaymesh agent list` shows who can do it.
 
 An equal request is the same task, and the answer says so; `--new` runs it again.
 With `--key` or `--request-id` a repeated submit is the same task whatever happened in between,
@@ -72,7 +74,7 @@ const STEP_ARGUMENTS: [&str; 8] =
     ["agent", "input", "name", "priority", "max_attempts", "base_backoff_ms", "max_backoff_ms", "timeout_ms"];
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let request = args.request()?;
+    let request = args.request(&agents::read(&context.root)?)?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     if args.wait {
@@ -93,9 +95,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 }
 
 impl Args {
-    fn request(&self) -> Result<Request, Error> {
+    fn request(&self, agents: &Agents) -> Result<Request, Error> {
         if let Some(file) = &self.file {
-            return flow::read(file);
+            return flow::read(file, agents);
         }
         let agent = self.agent.clone().ok_or_else(|| Error::new(Code::Usage, "give --agent or --file"))?;
         let input = self.input.as_deref().map(flow::input).transpose()?;
@@ -108,7 +110,7 @@ impl Args {
             step.retry.max_backoff_ms = self.max_backoff_ms.unwrap_or(step.retry.max_backoff_ms);
             step.timeout_ms = self.timeout_ms;
         }
-        flow::check_agents(&request).map_err(|(_, error)| error)?;
+        agents::check(&request, agents).map_err(|(_, error)| error)?;
         Ok(request)
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! [`start`] starts one that goes on by itself, [`run`] is one.
 
+mod reload;
 mod run;
 mod start;
 mod talk;

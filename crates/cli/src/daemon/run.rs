@@ -1,6 +1,7 @@
 //! Being the daemon.
 
 use super::{
+    reload::Reload,
     start::{Birth, tell_parent},
     talk::{self, Form},
     upkeep,
@@ -25,12 +26,16 @@ use std::{
         mpsc::{self, Receiver, Sender},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 use tokio::{
     net::UnixListener,
     signal::unix::{SignalKind, signal},
     sync::oneshot,
 };
+
+/// How often the files of the root are looked at. Whoever submits something has them looked at before.
+const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
 /// How the daemon is run.
 #[derive(Debug, Clone, Copy)]
@@ -106,9 +111,13 @@ impl Daemon {
         let blobs = session.blobs();
         let started_ms = time::now_ms();
         let told = stop.clone();
+        let news = session.news().unwrap_or_default();
+        let reload = Arc::new(Reload::new(context.root.clone(), news, session.handle().clone()));
+        let asked = Arc::clone(&reload);
         let desk = Desk {
             handle: session.handle().clone(),
             blobs,
+            reload: Box::new(move || asked.run().map(drop)),
             status: Box::new(move |glance| status(glance, node, started_ms, &last)),
             stop: Box::new(move || {
                 // Whoever is told twice has heard it once.
@@ -116,10 +125,10 @@ impl Daemon {
             }),
             uid: rustix::process::getuid().as_raw(),
         };
-        let io = listen(socket.clone(), desk, stop)?;
+        let io = listen(socket.clone(), desk, stop, (reload, form))?;
         let (ends, ended) = mpsc::channel();
-        let (handle, caller) = (session.handle().clone(), context.caller.clone());
-        let sweeping = spawn("upkeep", move || upkeep::run(&handle, &caller, form, &ended))?;
+        let (root, handle, caller) = (context.root.clone(), session.handle().clone(), context.caller.clone());
+        let sweeping = spawn("upkeep", move || upkeep::run(&root, &handle, &caller, form, &ended))?;
         let endpoint =
             Endpoint { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), socket: socket.clone() };
         endpoint.write(&context.root).map_err(|error| failed("say where it is", &error))?;
@@ -188,6 +197,7 @@ fn listen(
     socket: PathBuf,
     desk: Desk<relaymesh_store_sqlite::FileBlobs>,
     stop: Sender<Stop>,
+    (reload, form): (Arc<Reload>, Form),
 ) -> Result<(oneshot::Sender<()>, JoinHandle<()>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("start its io thread", &error))?;
@@ -215,6 +225,17 @@ fn listen(
             }
         });
     }
+    runtime.spawn(async move {
+        let mut ticks = tokio::time::interval(LOOK_AT_FILES);
+        loop {
+            ticks.tick().await;
+            match reload.run() {
+                Ok(false) => {}
+                Ok(true) => talk::say(form, "info", "reload", &json!({ "file": "agents.toml" })),
+                Err(error) => talk::say(form, "error", "reload", &json!({ "error": error.message })),
+            }
+        }
+    });
     let (end, ended) = oneshot::channel();
     drop(_inside);
     let serving = spawn("io", move || {

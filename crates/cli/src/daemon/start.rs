@@ -27,6 +27,7 @@ const LOG_BYTES_MAX: u64 = 16 << 20;
 
 /// How long to wait for somebody else's daemon that has the root and is not ready yet.
 const OTHER_READY: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// What a daemon tells its parent, in one line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,35 +44,28 @@ pub(crate) struct Started {
     pub(crate) was_there: bool,
 }
 
-/// Connects to the root's daemon, and starts it if there is none.
+/// Connects to the root's daemon, and starts it if there is none. Somebody else may have the root: a daemon that was started at the
+/// same moment, one that is on its way out, or a command that works in its own process; for a while that is waited for.
 pub(crate) fn start(context: &Context) -> Result<Started, Error> {
-    if let Some(client) = Client::connect(&context.root, &context.caller)? {
-        return Ok(Started { client, was_there: true });
-    }
-    match born(spawn(context)?)? {
-        Birth::Ready { .. } => {
-            let client = Client::connect(&context.root, &context.caller)?;
-            let gone = || Error::new(Code::DaemonFailed, "the daemon started and went away at once");
-            Ok(Started { client: client.ok_or_else(gone)?, was_there: false })
-        }
-        Birth::Failed { code, message } => match Code::parse(&code) {
-            Some(Code::RootInUse) => other(context, message),
-            Some(code) => Err(Error::new(code, message)),
-            None => Err(Error::new(Code::DaemonFailed, message)),
-        },
-    }
-}
-
-/// Somebody else has the root: a daemon that was started at the same moment, or a command that works in its own process.
-fn other(context: &Context, message: String) -> Result<Started, Error> {
     let until = Instant::now() + OTHER_READY;
-    while Instant::now() < until {
+    loop {
         if let Some(client) = Client::connect(&context.root, &context.caller)? {
             return Ok(Started { client, was_there: true });
         }
-        thread::sleep(Duration::from_millis(20));
+        match born(spawn(context)?)? {
+            Birth::Ready { .. } => {
+                let client = Client::connect(&context.root, &context.caller)?;
+                let gone = || Error::new(Code::DaemonFailed, "the daemon started and went away at once");
+                return Ok(Started { client: client.ok_or_else(gone)?, was_there: false });
+            }
+            Birth::Failed { code, .. } if code == Code::RootInUse.as_str() && Instant::now() < until => {
+                thread::sleep(AGAIN);
+            }
+            Birth::Failed { code, message } => {
+                return Err(Error::new(Code::parse(&code).unwrap_or(Code::DaemonFailed), message));
+            }
+        }
     }
-    Err(Error::new(Code::RootInUse, message))
 }
 
 fn spawn(context: &Context) -> Result<Child, Error> {

@@ -3,13 +3,21 @@
 //! Once at the start, and then at its interval. A round that fails is tried again at the next: nothing else depends on it.
 
 use super::talk::{self, Form};
-use crate::time;
+use crate::{
+    error::{Code, Error},
+    time,
+};
 use relaymesh_runtime::{
-    driver::{Caller, Command, Error, Handle},
+    driver::{Caller, Command, Handle},
+    scripts,
     upkeep::{self, Retention},
 };
+use relaymesh_store::Reader as _;
+use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 use std::{
+    io,
+    path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::Duration,
 };
@@ -18,15 +26,17 @@ use std::{
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Works until `stop` is dropped.
-pub(super) fn run(handle: &Handle, caller: &Caller, form: Form, stop: &Receiver<()>) {
+pub(super) fn run(root: &Path, handle: &Handle, caller: &Caller, form: Form, stop: &Receiver<()>) {
     loop {
-        let ask = &mut |command: Command| handle.call(caller.clone(), command);
-        match round(ask) {
-            Ok((0, 0, 0)) | Err(Error::Stopped) => {}
-            Ok((keys, purged, ops)) => {
-                talk::say(form, "info", "upkeep", &json!({ "keys": keys, "purged": purged, "ops": ops }));
+        let ask = &mut |command: Command| handle.call(caller.clone(), command).map_err(Error::from);
+        match round(root, ask) {
+            Ok(done) if done == Done::default() => {}
+            Ok(Done { keys, purged, ops, folders }) => {
+                let fields = json!({ "keys": keys, "purged": purged, "ops": ops, "folders": folders });
+                talk::say(form, "info", "upkeep", &fields);
             }
-            Err(error) => talk::say(form, "warn", "upkeep", &json!({ "error": error.to_string() })),
+            Err(error) if error.code == Code::Stopping => {}
+            Err(error) => talk::say(form, "warn", "upkeep", &json!({ "error": error.message })),
         }
         if stop.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Disconnected) {
             return;
@@ -34,12 +44,36 @@ pub(super) fn run(handle: &Handle, caller: &Caller, form: Form, stop: &Receiver<
     }
 }
 
-/// Keys, tasks and threads, ops that were let go of.
-fn round(ask: upkeep::Ask<'_, Error>) -> Result<(u64, u64, u64), Error> {
+/// How much was let go of: keys, tasks and threads, ops, folders of attempts.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Done {
+    keys: u64,
+    purged: u64,
+    ops: u64,
+    folders: usize,
+}
+
+fn round(root: &Path, ask: upkeep::Ask<'_, Error>) -> Result<Done, Error> {
     let (retention, now_ms) = (Retention::default(), time::now_ms());
     let keys = upkeep::sweep_keys(ask, retention.keys_until_ms(now_ms))?;
     let purged = upkeep::sweep(ask, retention.purge_until_ms(now_ms), &mut |_| {})?;
     // A checkpoint is an op: one that lets go of nothing would make the log longer.
     let ops = if purged > 0 { upkeep::compact(ask, &mut |_| {})?.ops } else { 0 };
-    Ok((keys, purged, ops))
+    let mut reader = SqliteReader::open(root)?;
+    let folders = scripts::sweep_folders(root, &mut |task| Ok::<_, Failed>(reader.task(task)?.is_some()));
+    Ok(Done { keys, purged, ops, folders: folders.map_err(|Failed(error)| error)? })
+}
+
+struct Failed(Error);
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self(Error::new(Code::StoreIo, format!("cannot remove folders of old attempts: {error}")))
+    }
+}
+
+impl From<relaymesh_store::Error> for Failed {
+    fn from(error: relaymesh_store::Error) -> Self {
+        Self(error.into())
+    }
 }

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "these are tests, only outside of a #[test]")]
 
+pub(crate) mod house;
+
 use serde_json::Value;
 use std::{
     io::{BufRead as _, BufReader, Write as _},

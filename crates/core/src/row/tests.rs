@@ -35,7 +35,14 @@ fn rows(number: u128) -> TaskRows {
     };
     let worker = WorkerId::new(1, 2);
     let lease = Lease { owner: NodeId::new(1, 1), worker, token: LeaseToken::new(1, 3), claimed_ms: 4, deadline_ms: 5 };
-    let attempt = Attempt { epoch: 1, worker, started_ms: 2, ended_ms: 3, outcome: Outcome::Timeout };
+    let attempt = Attempt {
+        epoch: 1,
+        worker,
+        started_ms: 2,
+        ended_ms: 3,
+        outcome: Outcome::Timeout,
+        error: Some("slow".to_owned()),
+    };
     let about = vec![(name("model"), "m".to_owned())];
     let content = ContentRef::of(Media::Json, b"{}");
     let artifact = Artifact { pos: 12, epoch: 1, kind: name("inference"), name: name("call"), content, about };
@@ -284,11 +291,11 @@ fn rows_have_the_bytes_of_their_version() {
     assert_eq!(
         (VERSION, found.each_ref().map(String::as_str)),
         (
-            2,
+            3,
             [
-                "d09732c557f32966653487ca98a8edf4",
-                "49dc05cce36c749ab3ae8757fd868467",
-                "0549f6ef8f7879f9c0a7d1279d624816"
+                "b100584e1ff9e7c46eb6421712ca0113",
+                "af7a442392494eb8376988db6d5bd5d3",
+                "382586d8c60b5bc33cca754439b5c925"
             ]
         )
     );

@@ -31,7 +31,7 @@ pub(super) fn cancel(
         if running {
             effects.push(Effect::Stop { step: index, epoch: step.epoch });
         }
-        step.end_attempt(Outcome::Cancelled, at.now_ms);
+        step.end_attempt(Outcome::Cancelled, None, at.now_ms);
         step.go(Verb::Cancel, Status::Cancelled, at.now_ms);
         step.ready = false;
         step.due_ms = 0;

@@ -20,7 +20,7 @@ pub(super) fn complete(
 ) -> Result<(), Refusal> {
     let success = rows.task.successes + 1;
     let step = held_step(rows, held)?;
-    step.end_attempt(Outcome::Success, at.now_ms);
+    step.end_attempt(Outcome::Success, None, at.now_ms);
     step.go(Verb::Complete, Status::Success, at.now_ms);
     step.ready = false;
     step.error = None;

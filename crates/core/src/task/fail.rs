@@ -45,8 +45,9 @@ pub(super) fn lose(
     let cancelled = rows.task.cancel.is_some();
     let winding_down = rows.task.failing.is_some();
     let step = &mut rows.steps[usize::from(index)];
-    step.end_attempt(outcome, at.now_ms);
-    step.error = Some(shortened(failure.error));
+    let error = shortened(failure.error);
+    step.end_attempt(outcome, Some(error.clone()), at.now_ms);
+    step.error = Some(error);
     let used_up = step.attempt >= step.spec.retry.max_attempts;
     // When the task is ending anyway, a step of the graph is not tried again; a compensation is.
     let hopeless = winding_down && !step.is_compensation();

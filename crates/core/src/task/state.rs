@@ -145,6 +145,8 @@ pub struct Attempt {
     pub ended_ms: u64,
     /// How.
     pub outcome: Outcome,
+    /// Why, for people; nothing after a success.
+    pub error: Option<String>,
 }
 
 /// How an attempt ended.
@@ -210,7 +212,7 @@ impl Step {
     }
 
     /// Ends the running attempt: the lease goes, the history grows.
-    pub(super) fn end_attempt(&mut self, outcome: Outcome, now_ms: u64) {
+    pub(super) fn end_attempt(&mut self, outcome: Outcome, error: Option<String>, now_ms: u64) {
         let Some(lease) = self.lease.take() else { return };
         if self.history.len() == HISTORY_MAX {
             self.history.remove(0);
@@ -221,6 +223,7 @@ impl Step {
             started_ms: lease.claimed_ms,
             ended_ms: now_ms,
             outcome,
+            error,
         });
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn give_back(
     let ending = rows.task.cancel.is_some();
     let skipped = rows.task.failing.is_some();
     let step = held_step(rows, held)?;
-    step.end_attempt(Outcome::Yielded, at.now_ms);
+    step.end_attempt(Outcome::Yielded, Some(shortened(reason)), at.now_ms);
     step.attempt -= 1;
     step.error = Some(shortened(reason));
     let unwanted = ending || (skipped && !step.is_compensation());

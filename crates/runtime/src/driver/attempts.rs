@@ -2,8 +2,12 @@
 //!
 //! All times here are of the monotonic clock (R10). Nothing here is durable: at a restart it is made again from the rows.
 
+use crate::world::Pool;
 use relaymesh_core::id::{StepId, WorkerId};
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 /// What is up with an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +23,8 @@ struct Attempt {
     epoch: u32,
     worker: Worker,
     timeout_at_ms: Option<u64>,
+    /// What it takes a place in.
+    pools: Vec<Arc<str>>,
 }
 
 /// Who makes the attempt.
@@ -35,9 +41,16 @@ pub(super) struct Attempts {
     by_step: HashMap<StepId, Attempt>,
     deadlines: BTreeSet<(u64, StepId, u32, Deadline)>,
     own: usize,
+    /// Places that are taken, by pool.
+    taken: BTreeMap<Arc<str>, usize>,
 }
 
 impl Attempts {
+    /// Whether there is a place in each of these.
+    pub(super) fn has_room(&self, pools: &[Pool]) -> bool {
+        pools.iter().all(|pool| self.taken.get(&pool.name).copied().unwrap_or(0) < pool.places)
+    }
+
     /// How many are this node's own.
     pub(super) fn own(&self) -> usize {
         self.own
@@ -53,13 +66,16 @@ impl Attempts {
     }
 
     /// A claim was decided.
-    pub(super) fn begin(&mut self, step: StepId, epoch: u32, worker: Worker) {
+    pub(super) fn begin(&mut self, step: StepId, epoch: u32, worker: Worker, pools: Vec<Arc<str>>) {
         // Whoever had the step has given it back in this very batch: what is left of that attempt goes first.
         if let Some(before) = self.by_step.get(&step).map(|attempt| attempt.epoch) {
             self.end(step, before);
         }
         self.own += usize::from(matches!(worker, Worker::Own));
-        self.by_step.insert(step, Attempt { epoch, worker, timeout_at_ms: None });
+        for pool in &pools {
+            *self.taken.entry(pool.clone()).or_default() += 1;
+        }
+        self.by_step.insert(step, Attempt { epoch, worker, timeout_at_ms: None, pools });
     }
 
     /// Its work has begun: from now on it may take `timeout_ms`.
@@ -106,6 +122,11 @@ impl Attempts {
             return;
         }
         let Some(attempt) = self.by_step.remove(&step) else { return };
+        for pool in &attempt.pools {
+            if let Some(taken) = self.taken.get_mut(pool) {
+                *taken -= 1;
+            }
+        }
         if let Some(at_ms) = attempt.timeout_at_ms {
             self.deadlines.remove(&(at_ms, step, epoch, Deadline::Timeout));
         }

@@ -4,12 +4,13 @@ use super::command::{Answer, Error, Event, Reply};
 use crate::world::{Finished, Hold};
 use relaymesh_core::{
     id::{StepId, TaskId},
+    lanes::Priority,
     name::Name,
     op::Scope,
     task::spec::IdempotencyKey,
 };
 use relaymesh_store::{Batch, Content, ContentKey, Head};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// What is decided and not yet given to the writer.
 pub(super) struct Open {
@@ -46,6 +47,8 @@ pub(super) struct After {
     pub(super) wake_ms: Option<u64>,
     /// Whether a step became ready that found no place in the window: from now on the store can be asked for it.
     pub(super) overflow: bool,
+    /// Agents and lanes in which a step became ready that found no place: from now on the store can be asked for it.
+    pub(super) passed: BTreeSet<(Name, Priority)>,
     /// For those who watch.
     pub(super) events: Vec<Event>,
 }

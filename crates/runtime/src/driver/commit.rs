@@ -49,6 +49,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             keys,
             wake_ms,
             overflow,
+            passed,
             events,
         } = after;
         for key in keys {
@@ -71,6 +72,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         self.due_ms = earlier(self.due_ms, wake_ms);
         self.backlog |= overflow;
+        for (agent, priority) in passed {
+            self.park_of(&agent).pass(priority);
+        }
         let now = self.world.now();
         for hold in leases {
             self.attempts.renew(hold.step, now.mono_ms);
@@ -110,13 +114,16 @@ impl<R: Reader, W: World> Engine<R, W> {
         if step.status != Status::Running || step.epoch != hold.epoch {
             return; // cancelled or expired meanwhile
         }
-        let (agent, attempt) = (step.spec.agent.clone(), step.attempt);
-        if let Some(timeout_ms) = step.spec.timeout_ms {
+        let (agent, attempt, name) = (step.spec.agent.clone(), step.attempt, step.spec.name.clone());
+        let timeout_ms = step.spec.timeout_ms;
+        let namespace = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
+        let Some(namespace) = namespace.map(|rows| rows.task.namespace.clone()) else { return };
+        if let Some(timeout_ms) = timeout_ms {
             let at_ms = self.world.now().mono_ms.saturating_add(timeout_ms);
             self.attempts.set_timeout(hold.step, hold.epoch, at_ms);
         }
         let outcome = match self.input(hold, batch) {
-            Ok(input) => self.world.start(Work { hold, agent, attempt, input }),
+            Ok(input) => self.world.start(Work { hold, namespace, name, agent, attempt, input }),
             Err(super::input::Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
         if let Some(outcome) = outcome {
@@ -133,11 +140,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.scopes.clear();
         self.window = Lanes::new(self.config.max_consecutive_high);
         self.windowed.clear();
+        self.parked.clear();
         // Keys that no reader sees yet: their tasks never came to be.
         let unborn: BTreeSet<TaskId> = self.keys.drain().filter_map(|(_, (_, task))| task).collect();
         self.compaction = None;
         // Not looked at before the disk may have room again: a claim would only be rolled back too.
         self.backlog = false;
+        self.fell_due = false;
+        self.look_at_all = true;
         let now = self.world.now();
         self.due_ms = Some(now.wall_ms + FULL_RETRY_MS);
         self.retry_at_ms = Some(now.mono_ms + FULL_RETRY_MS);

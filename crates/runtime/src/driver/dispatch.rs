@@ -16,8 +16,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         if !self.world.knows(&step.spec.agent) {
             return; // a worker from outside will claim it
         }
+        let pools = self.world.pools(&step.spec.agent);
+        let has_place = self.attempts.has_room(pools);
         let free = !self.closing && self.attempts.own() < self.config.slots;
-        if free && self.window.is_empty() && !self.backlog {
+        if !pools.is_empty() && (!has_place || self.waits_for_place(&step.spec.agent)) {
+            self.park_offered(task, index);
+        } else if free && self.window.is_empty() && !self.backlog {
             self.claim_own(task, index);
         } else if self.window.len() < self.config.queue_capacity {
             self.enqueue(task, index);
@@ -33,26 +37,52 @@ impl<R: Reader, W: World> Engine<R, W> {
             if self.closing || self.attempts.own() >= self.config.slots || !self.has_room() {
                 return;
             }
+            if self.dispatch_parked() {
+                continue;
+            }
             let low = self.window.len() < self.config.queue_capacity.div_ceil(2);
-            if self.backlog
+            if (self.backlog || self.fell_due)
                 && low
                 && let Err(error) = self.refill()
             {
-                // Not at once, or an unreadable disk would keep the processor busy; but soon, whatever else falls due.
-                self.world.alert(Alert::Unreadable(error.to_string()));
+                self.unreadable(&error);
                 self.backlog = false;
-                let again_ms = self.world.now().wall_ms.saturating_add(self.config.reclaim_scan_interval_ms);
-                self.due_ms = earlier(self.due_ms, Some(again_ms));
             }
-            let Some((_, (task, index))) = self.window.pop() else { return };
-            if let Some((_, key)) = self.step(task, index) {
-                self.windowed.remove(&key);
+            let Some((priority, (task, index))) = self.window.pop() else { return };
+            if self
+                .step(task, index)
+                .is_some_and(|(step, _)| self.attempts.has_room(self.world.pools(&step.spec.agent)))
+            {
+                self.claim_queued(task, index);
+            } else {
+                self.park_queued(priority, task, index);
             }
-            if let Some(entry) = self.cache.get_mut(task) {
-                entry.queued = entry.queued.saturating_sub(1);
-            }
-            self.claim_own(task, index);
-            self.cache.settle(task, self.settled_batch()); // if it was not ours to run, nothing keeps it here
+        }
+    }
+
+    /// Something could not be read. Not at once again, or an unreadable disk would keep the processor busy; but soon, whatever
+    /// else falls due.
+    pub(super) fn unreadable(&mut self, error: &Error) {
+        self.world.alert(Alert::Unreadable(error.to_string()));
+        self.look_at_all = true;
+        let again_ms = self.world.now().wall_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+        self.due_ms = earlier(self.due_ms, Some(again_ms));
+    }
+
+    /// Claims a step that stood in a queue here.
+    pub(super) fn claim_queued(&mut self, task: TaskId, index: u16) {
+        self.unqueue(task, index);
+        self.claim_own(task, index);
+        self.cache.settle(task, self.settled_batch()); // if it was not ours to run, nothing keeps it here
+    }
+
+    /// The step stands in no queue here any more.
+    pub(super) fn unqueue(&mut self, task: TaskId, index: u16) {
+        if let Some((_, key)) = self.step(task, index) {
+            self.windowed.remove(&key);
+        }
+        if let Some(entry) = self.cache.get_mut(task) {
+            entry.queued = entry.queued.saturating_sub(1);
         }
     }
 
@@ -62,12 +92,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some(lease) = step.lease.clone() else { return };
         let hold = Hold { step: StepId { task, index }, epoch, token: lease.token };
         if lease.worker == self.worker {
-            self.attempts.begin(hold.step, epoch, Worker::Own);
+            let pools = self.world.pools(&step.spec.agent).iter().map(|pool| pool.name.clone()).collect();
+            self.attempts.begin(hold.step, epoch, Worker::Own, pools);
             self.open.after.starts.push(hold);
         } else {
             let lease_ms = lease.deadline_ms - lease.claimed_ms;
             let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
-            self.attempts.begin(hold.step, epoch, worker);
+            self.attempts.begin(hold.step, epoch, worker, Vec::new());
             self.open.after.leases.push(hold);
         }
     }
@@ -86,24 +117,33 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn enqueue(&mut self, task: TaskId, index: u16) {
-        let Some((step, key)) = self.step(task, index) else { return };
+        if let Some(priority) = self.queue(task, index) {
+            self.window.push(priority, (task, index));
+        }
+    }
+
+    /// The step is about to stand in a queue here; `None` when it does already.
+    pub(super) fn queue(&mut self, task: TaskId, index: u16) -> Option<Priority> {
+        let (step, key) = self.step(task, index)?;
         let priority = step.spec.priority;
         if !self.windowed.insert(key) {
-            return;
+            return None;
         }
-        self.window.push(priority, (task, index));
         if let Some(entry) = self.cache.get_mut(task) {
             entry.queued += 1;
         }
+        Some(priority)
     }
 
     /// Fills the window from the store. Rows that are live here are newer than what the store's queues say.
     fn refill(&mut self) -> Result<(), Error> {
         let now_ms = self.world.now().wall_ms;
         let mut exhausted = true;
+        // What fell due stands behind everything that has no due time.
+        let start = if self.backlog { None } else { Some((0, StepKey::from_raw(u64::MAX >> 1))) };
         for priority in Priority::ALL {
             let share = (self.config.queue_capacity / Priority::ALL.len()).max(1);
-            let mut after = None;
+            let mut after = start;
             let mut found = 0;
             while found < share && self.window.len() < self.config.queue_capacity {
                 let page = self.reader.due(Queue::Ready(priority), now_ms, after, share)?;
@@ -118,6 +158,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             exhausted &= found < share && self.window.len() < self.config.queue_capacity;
         }
+        self.fell_due = false;
         self.backlog = !exhausted;
         Ok(())
     }
@@ -129,11 +170,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { return Ok(false) };
         let Some((step, _)) = self.step(task, key.place()) else { return Ok(false) };
         let wanted = step.is_claimable(now_ms) && self.world.knows(&step.spec.agent);
-        if wanted {
-            self.enqueue(task, key.place());
-        } else {
-            self.cache.settle(task, self.settled_batch());
+        let agent = step.spec.agent.clone();
+        let pools = self.world.pools(&agent);
+        let parks = wanted && !pools.is_empty() && (!self.attempts.has_room(pools) || self.waits_for_place(&agent));
+        match (wanted, parks) {
+            (true, false) => self.enqueue(task, key.place()),
+            (true, true) => self.park_found(&agent, task, key.place()),
+            (false, _) => self.cache.settle(task, self.settled_batch()),
         }
-        Ok(wanted)
+        Ok(wanted && !parks)
     }
 }

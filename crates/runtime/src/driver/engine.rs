@@ -7,6 +7,7 @@ use super::{
     command::{Caller, Event, Reply},
     commit::earlier,
     life::Compaction,
+    parked::Parked,
     scopes::Scopes,
 };
 use crate::{
@@ -22,7 +23,7 @@ use relaymesh_core::{
 };
 use relaymesh_store::{Batch, Error, Head, Reader, ScopePut, StepKey};
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::Arc,
 };
 
@@ -96,6 +97,14 @@ pub struct Engine<R, W> {
     pub(super) windowed: BTreeSet<StepKey>,
     /// Whether the store may hold steps that are ready and not in the window.
     pub(super) backlog: bool,
+    /// Whether some of the store's steps may have fallen due.
+    pub(super) fell_due: bool,
+    /// Whether all of the store's steps are to be looked at at the next tick: they could not be read, or not be written.
+    pub(super) look_at_all: bool,
+    /// Whose parked step was claimed last.
+    pub(super) served: Option<Name>,
+    /// Ready steps of agents that had no place, by agent.
+    pub(super) parked: BTreeMap<Name, Parked>,
     /// When the store should be asked again what fell due.
     pub(super) due_ms: Option<u64>,
     pub(super) attempts: Attempts,
@@ -147,6 +156,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             watchers: Vec::new(),
             windowed: BTreeSet::new(),
             backlog: true,
+            fell_due: false,
+            look_at_all: false,
+            served: None,
+            parked: BTreeMap::new(),
             due_ms: Some(0),
             attempts: Attempts::default(),
             to_start: VecDeque::new(),
@@ -177,7 +190,13 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// How often a lower lane had to be forced (`low_starvation_count`).
     pub fn low_starvation_count(&self) -> u64 {
-        self.window.low_starvation_count()
+        let parked = self.parked.values().map(|parked| parked.lanes.low_starvation_count());
+        self.window.low_starvation_count() + parked.sum::<u64>()
+    }
+
+    /// The agents have changed.
+    pub fn handle_refresh(&mut self) {
+        self.backlog |= self.world.refresh();
     }
 
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.

@@ -28,6 +28,7 @@ mod input;
 mod life;
 mod locks;
 mod messages;
+mod parked;
 mod recover;
 mod scopes;
 mod sizes;

@@ -45,7 +45,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         } else {
             let lease_ms = lease.deadline_ms.saturating_sub(lease.claimed_ms);
             let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
-            self.attempts.begin(step, epoch, worker);
+            self.attempts.begin(step, epoch, worker, Vec::new());
             self.attempts.renew(step, mono_ms);
         }
     }

@@ -11,7 +11,7 @@ pub struct Sizes {
     pub tasks: usize,
     /// Other scopes whose rows are live.
     pub scopes: usize,
-    /// Ready steps in the window: at most `queue_capacity`.
+    /// Ready steps in the window, at most `queue_capacity`, and those that wait for a place, a few for each agent.
     pub window: usize,
     /// Attempts under way, of this node's own agents and of workers from outside.
     pub attempts: usize,
@@ -35,7 +35,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         Sizes {
             tasks: self.cache.len(),
             scopes: self.scopes.len(),
-            window: self.window.len(),
+            window: self.window.len() + self.parked.values().map(|parked| parked.lanes.len()).sum::<usize>(),
             attempts: self.attempts.len(),
             own: self.attempts.own(),
             waiters: self.waiters.values().map(Vec::len).sum(),

@@ -5,7 +5,7 @@ use super::{
     engine::{Config, Engine, Watcher},
     sizes::Sizes,
 };
-use crate::world::{Finished, World};
+use crate::world::{Finished, Late, World};
 use relaymesh_store::{Batch, Reader, Store};
 use std::{
     collections::VecDeque,
@@ -30,6 +30,7 @@ enum Input {
     Finished(Finished),
     Watch(Watcher),
     Look(Looker),
+    Refresh,
     Committed(Result<(), relaymesh_store::Error>),
     Stop,
 }
@@ -66,13 +67,13 @@ impl<S: Store> Driver<S> {
     pub fn start<W: World>(
         store: S,
         config: Config,
-        world: impl FnOnce(Box<dyn Fn(Finished) + Send>) -> W,
+        world: impl FnOnce(Late) -> W,
     ) -> Result<Self, relaymesh_store::Error> {
         let (inputs, received) = mpsc::channel();
         let (batches, to_commit) = mpsc::channel::<Arc<Batch>>();
         let late = inputs.clone();
         // A driver that is gone does not need the outcome: the restart will find the attempt in the rows.
-        let world = world(Box::new(move |finished| drop(late.send(Input::Finished(finished)))));
+        let world = world(Arc::new(move |finished| drop(late.send(Input::Finished(finished)))));
         let engine = Engine::new(store.reader()?, world, config)?;
         let committed = inputs.clone();
         let writer = spawn("writer", move || write(store, &to_commit, &committed))?;
@@ -122,6 +123,11 @@ impl Handle {
         let (answer, answered) = mpsc::sync_channel(1);
         self.send(caller, command, move |result| drop(answer.send(result)));
         answered.recv().unwrap_or(Err(Error::Stopped))
+    }
+
+    /// The agents have changed: the world takes it up, and steps that nobody knew may have somebody now.
+    pub fn refresh(&self) {
+        let _ = self.inputs.send(Input::Refresh);
     }
 
     /// Tells `looker` how the driver stands. A driver that has stopped drops it.
@@ -180,6 +186,7 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Request(request) => self.requests.push_back(request),
             Input::Finished(finished) => self.engine.handle_finished(finished),
             Input::Watch(watcher) => self.engine.watch(watcher),
+            Input::Refresh => self.engine.handle_refresh(),
             Input::Look(looker) => looker(Glance {
                 sizes: self.engine.sizes(),
                 pos: self.engine.head().pos,

@@ -51,7 +51,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn take_up_due(&mut self, now_ms: u64) {
-        self.backlog = true;
+        self.fell_due = true;
+        self.backlog |= std::mem::take(&mut self.look_at_all);
         self.scopes_due_ms = None;
         let later_ms = now_ms.saturating_add(self.config.reclaim_scan_interval_ms);
         let mut look = || {

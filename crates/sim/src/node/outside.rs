@@ -6,7 +6,7 @@ use crate::time::{MS, Ns};
 use relaymesh_core::{content::Media, id::StepId, name::Name};
 use relaymesh_runtime::{
     clock::{Clock, Jump, Now},
-    world::{Alert, Outcome, Work, World},
+    world::{Alert, Outcome, Pool, Work, World},
 };
 
 /// Agents of the node itself. `quick` answers at once, `work` takes a while, `stuck` may never answer.
@@ -18,12 +18,15 @@ pub(crate) const REMOTE_AGENT: &str = "remote";
 pub(crate) struct Outside {
     panel: Shared,
     clock: Clock<Shared>,
+    /// `work` has a few places only.
+    pools: Vec<Pool>,
 }
 
 impl Outside {
     /// Time starts no earlier than `floor_ms`, the newest time on the log.
     pub(crate) fn new(panel: Shared, floor_ms: u64) -> Self {
-        Self { clock: Clock::new(panel.clone(), floor_ms), panel }
+        let pools = vec![Pool { name: "work".into(), places: 3 }];
+        Self { clock: Clock::new(panel.clone(), floor_ms), panel, pools }
     }
 
     fn outcome(&self) -> Outcome {
@@ -63,6 +66,10 @@ impl World for Outside {
 
     fn knows(&self, agent: &Name) -> bool {
         OWN_AGENTS.contains(&agent.as_str())
+    }
+
+    fn pools(&self, agent: &Name) -> &[Pool] {
+        if agent.as_str() == "work" { &self.pools } else { &[] }
     }
 
     fn start(&mut self, work: Work) -> Option<Outcome> {

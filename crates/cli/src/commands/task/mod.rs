@@ -5,6 +5,7 @@ mod cancel;
 mod decide;
 mod deny;
 mod list;
+mod logs;
 mod retry;
 mod show;
 mod wait;
@@ -24,6 +25,7 @@ pub(crate) struct Args {
 enum Command {
     Show(show::Args),
     List(list::Args),
+    Logs(logs::Args),
     Wait(wait::Args),
     Cancel(cancel::Args),
     Retry(retry::Args),
@@ -35,6 +37,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
     match args.command {
         Command::Show(args) => show::run(&args, context),
         Command::List(args) => list::run(&args, context),
+        Command::Logs(args) => logs::run(&args, context),
         Command::Wait(args) => wait::run(&args, context),
         Command::Cancel(args) => cancel::run(&args, context),
         Command::Retry(args) => retry::run(&args, context),

@@ -16,7 +16,7 @@ mod work;
 use super::{Answer, Caller, Command, Config, Engine, Error, Request, Submit, Until};
 use crate::{
     clock::{Jump, Now},
-    world::{Alert, Finished, Hold, Outcome, Work, World},
+    world::{Alert, Finished, Hold, Outcome, Pool, Work, World},
 };
 use relaymesh_core::{
     content::Media,
@@ -72,8 +72,9 @@ pub(super) struct Levers {
     pub(super) alerts: Vec<Alert>,
 }
 
-/// `echo` answers at once, `fail` fails at once, `hold` is finished by the test; nobody else is known.
-pub(super) struct TestWorld(Arc<Mutex<Levers>>);
+/// `echo` answers at once, `fail` fails at once, `hold` is finished by the test, and so are `narrow` and `slim`, which have two places
+/// together; nobody else is known.
+pub(super) struct TestWorld(Arc<Mutex<Levers>>, Vec<Pool>);
 
 impl World for TestWorld {
     fn now(&mut self) -> Now {
@@ -92,7 +93,11 @@ impl World for TestWorld {
     }
 
     fn knows(&self, agent: &Name) -> bool {
-        ["echo", "fail", "hold"].contains(&agent.as_str())
+        ["echo", "fail", "hold", "narrow", "slim"].contains(&agent.as_str())
+    }
+
+    fn pools(&self, agent: &Name) -> &[Pool] {
+        if agent.as_str() == "narrow" || agent.as_str() == "slim" { &self.1 } else { &[] }
     }
 
     fn start(&mut self, work: Work) -> Option<Outcome> {
@@ -137,7 +142,7 @@ impl Rig {
     }
 
     fn start(store: MemoryStore, levers: Arc<Mutex<Levers>>, config: Config) -> Self {
-        let world = TestWorld(Arc::clone(&levers));
+        let world = TestWorld(Arc::clone(&levers), vec![Pool { name: "narrow".into(), places: 2 }]);
         let engine = Engine::new(store.reader().unwrap(), world, config.clone()).unwrap();
         Self { disk: store.disk(), store: Some(store), engine, levers, config, requests: 0 }
     }

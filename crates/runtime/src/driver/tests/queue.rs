@@ -76,3 +76,95 @@ fn no_slots_means_accepted_and_not_begun() {
     let task = rig.single("echo");
     assert_eq!(rig.status(task), Status::Pending);
 }
+
+/// Ends attempts one by one until none is left, and gives the agents in the order in which they began.
+fn work_off(rig: &mut Rig, places: usize) -> Vec<String> {
+    let mut order = Vec::new();
+    loop {
+        let waiting = rig.levers.lock().unwrap().begun.len();
+        assert!(waiting <= places, "{waiting} at once, {places} places");
+        if waiting == 0 {
+            return order;
+        }
+        let work = rig.begun();
+        order.push(work.agent.to_string());
+        rig.finish(work.hold, done("1"));
+    }
+}
+
+fn ended(rig: &Rig) -> usize {
+    let ended = TaskFilter { status: Some(Status::Success), ..TaskFilter::default() };
+    rig.disk.reader().tasks(&ended, None, 10_000).unwrap().len()
+}
+
+#[test]
+fn r20_an_agent_without_a_place_holds_nobody_else_up() {
+    let mut rig = Rig::with(Config { queue_capacity: 20, ..Config::default() });
+    for _ in 0..500 {
+        rig.single("narrow");
+    }
+    assert_eq!(rig.levers.lock().unwrap().begun.len(), 2, "as many as there are places");
+    let other = rig.single("echo");
+    assert_eq!(rig.status(other), Status::Success, "nobody waits behind them");
+    assert!(rig.engine.live() <= 2 + 16 + 1, "{} are in memory", rig.engine.live());
+    assert_eq!(work_off(&mut rig, 2).len(), 500);
+    assert_eq!((ended(&rig), rig.engine.live(), rig.engine.sizes().window), (501, 0, 0));
+}
+
+#[test]
+fn r20_agents_that_share_places_take_turns() {
+    let mut rig = Rig::new();
+    for agent in ["slim", "narrow"] {
+        for _ in 0..50 {
+            rig.single(agent);
+        }
+    }
+    let order = work_off(&mut rig, 2);
+    let first = order[2..82].iter().filter(|agent| *agent == "narrow").count();
+    assert!((38..=42).contains(&first), "{order:?}");
+    assert_eq!(order.len(), 100);
+}
+
+#[test]
+fn what_waits_for_a_place_is_found_again_after_a_restart_and_after_a_full_disk() {
+    let mut rig = Rig::with(Config { queue_capacity: 10, ..Config::default() });
+    for _ in 0..100 {
+        rig.single("narrow");
+    }
+    let detail = "no room".to_owned();
+    rig.disk.fail_next_commit(relaymesh_store::Error::Full { detail }, false);
+    let command = rig.submit_command(&Asked::single("narrow".parse().unwrap(), None), Until::Accepted);
+    let refused = rig.send(command);
+    rig.settle();
+    assert!(refused.try_recv().unwrap().is_err());
+    rig.pass(10_000);
+    let mut rig = rig.crash();
+    rig.settle();
+    rig.pass(60_000);
+    while ended(&rig) < 100 {
+        assert!(!work_off(&mut rig, 2).is_empty(), "{} ended", ended(&rig));
+        rig.pass(60_000);
+    }
+    assert_eq!(rig.engine.live(), 0);
+}
+
+#[test]
+fn r13_an_agent_with_few_places_serves_its_lanes_eight_three_one() {
+    let mut rig = Rig::with(Config { queue_capacity: 10, ..Config::default() });
+    for priority in ["low", "normal", "high"] {
+        for _ in 0..120 {
+            let step = json!({ "id": priority, "agent": "narrow", "priority": priority });
+            rig.submit(&super::flow(json!({ "name": priority, "steps": [step] })));
+        }
+    }
+    let mut shares = std::collections::BTreeMap::new();
+    for n in 0..122 {
+        let work = rig.begun();
+        if n >= 2 {
+            *shares.entry(work.name.to_string()).or_insert(0_usize) += 1;
+        }
+        rig.finish(work.hold, done("1"));
+    }
+    let near = |name: &str, share: usize| shares[name].abs_diff(share) <= 2;
+    assert!(near("high", 80) && near("normal", 30) && near("low", 10), "{shares:?}");
+}

@@ -1,0 +1,197 @@
+//! The agents of a root that are processes, as the driver sees them.
+//!
+//! ```text
+//! root/attempts/<task>/<step>.<epoch>/    0700, one per attempt
+//!   input, stdout, stderr                 what it was given and what it said
+//!   work/                                 where it works
+//! ```
+
+use crate::{
+    builtin::Builtin,
+    world::{Finished, Hold, Late, Outcome, Pool, Work},
+};
+use relaymesh_agents::{Agents, End, Key, Launch, Pool as Processes, Script};
+use relaymesh_core::{
+    content::Media,
+    id::{NodeId, StepId, TaskId},
+    name::Name,
+};
+use relaymesh_store::{Blobs, Content};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The folder of all attempts, in the root.
+const FOLDER: &str = "attempts";
+
+/// The pool that every process takes a place in.
+const PROCESSES: &str = "processes";
+
+/// The agents of a root that are processes.
+pub struct Scripts<B> {
+    agents: BTreeMap<Name, (Arc<Script>, Vec<Pool>)>,
+    processes: Processes,
+    holds: Holds,
+    root: PathBuf,
+    owner: String,
+    blobs: B,
+    places: usize,
+    news: News,
+}
+
+/// Where new agents are put for the driver to take up.
+pub type News = Arc<Mutex<Option<Agents>>>;
+
+/// What each attempt under way must show.
+type Holds = Arc<Mutex<BTreeMap<Key, Hold>>>;
+
+impl<B: Blobs> Scripts<B> {
+    /// The agents of this root, at most `places` processes at once. Ends what a previous life left running.
+    pub fn new(
+        root: &Path,
+        node: NodeId,
+        agents: &Agents,
+        places: usize,
+        blobs: B,
+        finished: Late,
+    ) -> io::Result<Self> {
+        let holds = Holds::default();
+        let (ended, results) = (Arc::clone(&holds), blobs.clone());
+        let owner = format!("{node}/");
+        let processes = Processes::new(&owner, move |key, end| {
+            let hold = ended.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            if let Some(hold) = hold {
+                finished(Finished { hold, outcome: outcome(end, &results) });
+            }
+        })?;
+        let root = std::path::absolute(root)?;
+        let agents = with_pools(agents, places);
+        Ok(Self { agents, processes, holds, root, owner, blobs, places, news: News::default() })
+    }
+
+    /// Where new agents are put; the driver must be told ([`crate::driver::Handle::refresh`]).
+    pub fn news(&self) -> News {
+        Arc::clone(&self.news)
+    }
+
+    /// Takes up new agents. Attempts under way go on as they began.
+    pub fn refresh(&mut self) -> bool {
+        let news = self.news.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(agents) = news else { return false };
+        self.agents = with_pools(&agents, self.places);
+        true
+    }
+
+    /// Whether there is an agent of this name.
+    pub fn knows(&self, agent: &Name) -> bool {
+        self.agents.contains_key(agent)
+    }
+
+    /// What an attempt of this agent takes a place in.
+    pub fn pools(&self, agent: &Name) -> &[Pool] {
+        self.agents.get(agent).map_or(&[], |(_, pools)| pools)
+    }
+
+    /// Begins an attempt. Its outcome comes later, unless it cannot begin.
+    pub fn start(&self, work: Work) -> Option<Outcome> {
+        let failed = |error: String, retryable| Some(Outcome::Failed { error, retryable });
+        let Some((script, _)) = self.agents.get(&work.agent) else {
+            return failed(format!("there is no agent `{}`", work.agent), true);
+        };
+        let input = match bytes(&work.input, &self.blobs) {
+            Ok(input) => input,
+            Err(error) => return failed(error, false),
+        };
+        let key = (work.hold.step, work.hold.epoch);
+        self.holds.lock().unwrap_or_else(PoisonError::into_inner).insert(key, work.hold);
+        self.processes.launch(Launch {
+            key,
+            script: Arc::clone(script),
+            folder: folder(&self.root, work.hold.step.task, &work.name, work.hold.epoch),
+            input,
+            env: self.environment(&work),
+            tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
+        });
+        None
+    }
+
+    /// Ends whatever works on this attempt.
+    pub fn stop(&self, step: StepId, epoch: u32) {
+        self.holds.lock().unwrap_or_else(PoisonError::into_inner).remove(&(step, epoch));
+        self.processes.stop(step, epoch);
+    }
+
+    fn environment(&self, work: &Work) -> Vec<(String, String)> {
+        let named = [
+            ("RELAYMESH_ROOT", self.root.display().to_string()),
+            ("RELAYMESH_NAMESPACE", work.namespace.to_string()),
+            ("RELAYMESH_TASK", work.hold.step.task.to_string()),
+            ("RELAYMESH_STEP", work.name.to_string()),
+            ("RELAYMESH_AGENT", work.agent.to_string()),
+            ("RELAYMESH_ATTEMPT", work.attempt.to_string()),
+        ];
+        named.map(|(name, value)| (name.to_owned(), value)).to_vec()
+    }
+}
+
+/// The agents with what their attempts take a place in. Whoever takes the name of a builtin agent does not get its work.
+fn with_pools(agents: &Agents, places: usize) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
+    let pools = |name: &Name, script: &Script| {
+        let agent = Pool { name: format!("agent {name}").into(), places: script.concurrency };
+        vec![agent, Pool { name: PROCESSES.into(), places }]
+    };
+    let named = |(name, script): (&Name, &Script)| (name.clone(), (Arc::new(script.clone()), pools(name, script)));
+    agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(named).collect()
+}
+
+/// The folder of an attempt.
+pub fn folder(root: &Path, task: TaskId, step: &Name, epoch: u32) -> PathBuf {
+    root.join(FOLDER).join(task.to_string()).join(format!("{step}.{epoch}"))
+}
+
+/// Removes the folders of tasks that are no more. Says how many; what is not understood stays.
+pub fn sweep_folders<E: From<io::Error>>(
+    root: &Path,
+    is_there: &mut dyn FnMut(TaskId) -> Result<bool, E>,
+) -> Result<usize, E> {
+    let mut removed = 0;
+    let entries = match std::fs::read_dir(root.join(FOLDER)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let Some(task) = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok()) else { continue };
+        if !is_there(task)? {
+            std::fs::remove_dir_all(entry.path())?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// Checked when read (D3).
+fn bytes<B: Blobs>(input: &Content, blobs: &B) -> Result<Vec<u8>, String> {
+    match input {
+        Content::Inline(bytes) => Ok(bytes.clone()),
+        Content::Blob(blob) => {
+            let found = blobs.get(&blob.hash).map_err(|error| error.to_string())?;
+            let bytes = found.ok_or_else(|| format!("the blob {} is missing", blob.hash))?;
+            input.named(Media::Json).check(&bytes).map_err(|damaged| damaged.to_string())?;
+            Ok(bytes)
+        }
+    }
+}
+
+fn outcome<B: Blobs>(end: End, blobs: &B) -> Outcome {
+    match end {
+        End::Done { media, result } => match Content::stow(result, blobs) {
+            Ok(result) => Outcome::Done { media, result },
+            Err(error) => Outcome::Failed { error: error.to_string(), retryable: true },
+        },
+        End::Failed { error, retryable } => Outcome::Failed { error, retryable },
+    }
+}
