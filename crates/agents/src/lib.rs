@@ -13,4 +13,4 @@ pub mod tree;
 
 pub use config::{Agents, Script};
 pub use judge::End;
-pub use pool::{Key, Launch, Pool};
+pub use pool::{Input, Key, Launch, Pool};

@@ -23,8 +23,10 @@ use tokio::{
 /// Which attempt: the step and the claim's fence.
 pub type Key = (StepId, u32);
 
+/// Gives the input of an attempt, or says why there is none.
+pub type Input = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
+
 /// An attempt to be made.
-#[derive(Debug)]
 pub struct Launch {
     /// Which.
     pub key: Key,
@@ -32,8 +34,8 @@ pub struct Launch {
     pub script: Arc<Script>,
     /// Its own folder; it is made.
     pub folder: PathBuf,
-    /// What it reads from stdin.
-    pub input: Vec<u8>,
+    /// Gives what it reads from stdin. It is asked on the pool's thread, for the bytes may lie on a disk.
+    pub input: Input,
     /// Variables that it gets besides.
     pub env: Vec<(String, String)>,
     /// What all its processes carry: the owner's mark first, and no other attempt's tag.
@@ -105,7 +107,7 @@ async fn run(mut orders: mpsc::UnboundedReceiver<Order>, ended: Rc<dyn Fn(Key, E
     while is_open || !under.is_empty() {
         tokio::select! {
             order = orders.recv(), if is_open => match order {
-                Some(Order::Launch(launch)) => match process::start(&launch) {
+                Some(Order::Launch(mut launch)) => match process::start(&mut launch) {
                     Ok(started) => {
                         let (stop, stops) = watch::channel(false);
                         let leader = started.leader.as_raw_nonzero().get();

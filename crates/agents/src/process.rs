@@ -41,12 +41,16 @@ pub(crate) struct Started {
 }
 
 /// Makes the folder and starts the process.
-pub(crate) fn start(launch: &Launch) -> Result<Started, End> {
+pub(crate) fn start(launch: &mut Launch) -> Result<Started, End> {
     let failed = |what: &str, retryable: bool| {
         let what = format!("cannot {what}");
         move |error: io::Error| End::Failed { error: format!("{what}: {error}"), retryable }
     };
-    prepare(launch).map_err(failed("prepare the attempt's folder", true))?;
+    let none = Box::new(|| Err("it was asked for before".to_owned()));
+    let input = std::mem::replace(&mut launch.input, none)();
+    let input = input.map_err(|error| End::Failed { error, retryable: false })?;
+    prepare(launch, &input).map_err(failed("prepare the attempt's folder", true))?;
+    drop(input);
     let input = File::open(launch.folder.join(INPUT)).map_err(failed("open its input", true))?;
     let mut command = command(&launch.script, launch);
     command.stdin(Stdio::from(input)).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -65,10 +69,10 @@ pub(crate) fn start(launch: &Launch) -> Result<Started, End> {
     }
 }
 
-fn prepare(launch: &Launch) -> io::Result<()> {
+fn prepare(launch: &Launch, input: &[u8]) -> io::Result<()> {
     let mut folder = DirBuilder::new();
     folder.mode(0o700).recursive(true).create(launch.folder.join(WORK))?;
-    io::Write::write_all(&mut output::create(&launch.folder.join(INPUT))?, &launch.input)
+    io::Write::write_all(&mut output::create(&launch.folder.join(INPUT))?, input)
 }
 
 fn command(script: &Script, launch: &Launch) -> Command {

@@ -47,7 +47,10 @@ impl Rig {
             key,
             script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
             folder: self.attempt(index),
-            input: input.as_bytes().to_vec(),
+            input: Box::new({
+                let input = input.as_bytes().to_vec();
+                move || Ok(input)
+            }),
             env: vec![("RELAYMESH_STEP".to_owned(), "s".to_owned())],
             tag: format!("{}/{index}", self.owner),
         });
@@ -129,7 +132,7 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
         key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
         script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
         folder: rig.attempt(0),
-        input: Vec::new(),
+        input: Box::new(|| Ok(Vec::new())),
         env: Vec::new(),
         tag: format!("{}/0", rig.owner),
     });

@@ -48,7 +48,7 @@ impl Link {
         }
         let is_new = !root::exists(&context.root);
         let started = daemon::start(context)?;
-        if is_new {
+        if is_new && !started.was_there {
             output::note(&format!("note: made a new root in {}", context.root.display()));
         }
         if !started.was_there {

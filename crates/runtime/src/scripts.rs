@@ -12,7 +12,7 @@ use crate::{
 };
 use relaymesh_agents::{Agents, End, Key, Launch, Pool as Processes, Script};
 use relaymesh_core::{
-    content::Media,
+    content::{ContentRef, Media},
     id::{NodeId, StepId, TaskId},
     name::Name,
 };
@@ -101,19 +101,18 @@ impl<B: Blobs> Scripts<B> {
         let Some((script, _)) = self.agents.get(&work.agent) else {
             return failed(format!("there is no agent `{}`", work.agent), true);
         };
-        let input = match bytes(&work.input, &self.blobs) {
-            Ok(input) => input,
-            Err(error) => return failed(error, false),
-        };
         let key = (work.hold.step, work.hold.epoch);
         self.holds.lock().unwrap_or_else(PoisonError::into_inner).insert(key, work.hold);
         self.processes.launch(Launch {
             key,
             script: Arc::clone(script),
             folder: folder(&self.root, work.hold.step.task, &work.name, work.hold.epoch),
-            input,
             env: self.environment(&work),
             tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
+            input: Box::new({
+                let blobs = self.blobs.clone();
+                move || bytes(work.input, &blobs)
+            }),
         });
         None
     }
@@ -174,16 +173,17 @@ pub fn sweep_folders<E: From<io::Error>>(
 }
 
 /// Checked when read (D3).
-fn bytes<B: Blobs>(input: &Content, blobs: &B) -> Result<Vec<u8>, String> {
-    match input {
-        Content::Inline(bytes) => Ok(bytes.clone()),
-        Content::Blob(blob) => {
-            let found = blobs.get(&blob.hash).map_err(|error| error.to_string())?;
-            let bytes = found.ok_or_else(|| format!("the blob {} is missing", blob.hash))?;
-            input.named(Media::Json).check(&bytes).map_err(|damaged| damaged.to_string())?;
-            Ok(bytes)
-        }
-    }
+fn bytes<B: Blobs>(input: Content, blobs: &B) -> Result<Vec<u8>, String> {
+    let blob = match input {
+        Content::Inline(bytes) => return Ok(bytes),
+        Content::Blob(blob) => blob,
+    };
+    let found = blobs.get(&blob.hash).map_err(|error| error.to_string())?;
+    let bytes = found.ok_or_else(|| format!("the blob {} is missing", blob.hash))?;
+    ContentRef { hash: blob.hash, len: blob.len, media: Media::Json }
+        .check(&bytes)
+        .map_err(|damaged| damaged.to_string())?;
+    Ok(bytes)
 }
 
 fn outcome<B: Blobs>(end: End, blobs: &B) -> Outcome {

@@ -9,11 +9,13 @@ use crate::error::Error;
 use relaymesh_runtime::driver::{Command, Glance, Handle};
 use relaymesh_store::Blobs;
 use std::{
+    convert::Infallible,
     io,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -21,14 +23,16 @@ use tokio::{
         UnixListener, UnixStream,
         unix::{OwnedReadHalf, OwnedWriteHalf},
     },
-    sync::mpsc,
-    task,
+    sync::{Notify, mpsc},
+    task, time,
 };
 
 /// Clients at once.
 const CLIENTS_MAX: u64 = 512;
 /// Words that may wait for one client.
 const UNSENT_MAX: usize = 65_536;
+/// How long to wait when nobody can be let in.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 64 << 10;
 
@@ -49,10 +53,14 @@ pub struct Desk<B> {
 }
 
 /// Serves whoever connects, for ever.
-pub async fn serve<B: Blobs>(listener: UnixListener, desk: Arc<Desk<B>>) -> io::Result<()> {
+pub async fn serve<B: Blobs>(listener: UnixListener, desk: Arc<Desk<B>>) -> Infallible {
     let clients = Arc::new(AtomicU64::new(0));
     loop {
-        let (stream, _) = listener.accept().await?;
+        let Ok((stream, _)) = listener.accept().await else {
+            // There are no more descriptors, or whoever it was is gone: others must not suffer from it.
+            time::sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
         let allowed = stream.peer_cred().is_ok_and(|peer| peer.uid() == desk.uid);
         if !allowed || clients.load(Ordering::Relaxed) >= CLIENTS_MAX {
             continue; // dropping it is the answer: who it is for, or that there is no room, its log says
@@ -87,12 +95,18 @@ impl Drop for Present {
 struct Outbox {
     words: mpsc::UnboundedSender<Word>,
     unsent: Arc<AtomicUsize>,
+    /// Told when the client has fallen too far behind: what it was not told is on the log, and it must know that it missed something.
+    behind: Arc<Notify>,
 }
 
 impl Outbox {
     /// `false`: the client is gone, or has fallen too far behind.
     fn say(&self, word: Word) -> bool {
-        self.unsent.fetch_add(1, Ordering::Relaxed) < UNSENT_MAX && self.words.send(word).is_ok()
+        if self.unsent.fetch_add(1, Ordering::Relaxed) >= UNSENT_MAX {
+            self.behind.notify_one();
+            return false;
+        }
+        self.words.send(word).is_ok()
     }
 
     fn answer(&self, id: u64, result: Result<Said, Error>) -> bool {
@@ -112,9 +126,13 @@ async fn talk<B: Blobs>(stream: UnixStream, desk: Arc<Desk<B>>, present: &Presen
         return Ok(());
     }
     let (words, unsaid) = mpsc::unbounded_channel();
-    let outbox = Outbox { words, unsent: Arc::default() };
+    let outbox = Outbox { words, unsent: Arc::default(), behind: Arc::default() };
     let writing = task::spawn(write(writes, unsaid, Arc::clone(&outbox.unsent)));
-    let read = read(&mut reads, &mut buffer, desk, &outbox, present).await;
+    let behind = Arc::clone(&outbox.behind);
+    let read = tokio::select! {
+        read = read(&mut reads, &mut buffer, desk, &outbox, present) => read,
+        () = behind.notified() => Err(io::Error::other("the client does not keep up")),
+    };
     drop(outbox);
     if read.is_err() {
         writing.abort();

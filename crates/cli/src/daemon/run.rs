@@ -184,7 +184,7 @@ fn status(glance: Glance, node: relaymesh_core::id::NodeId, started_ms: u64, las
         started_ms,
         pos: glance.pos,
         running: number(glance.sizes.attempts),
-        ready: number(glance.sizes.window),
+        ready: number(glance.sizes.window + glance.sizes.parked),
         waiting: number(glance.sizes.waiters),
         low_starvation_count: glance.low_starvation_count,
         clients: 0,
@@ -241,12 +241,7 @@ fn listen(
     let serving = spawn("io", move || {
         runtime.block_on(async move {
             tokio::select! {
-                served = local::serve(listener, Arc::new(desk)) => {
-                    if let Err(error) = served {
-                        talk::say(Form::Human, "error", "socket", &json!({ "error": error.to_string() }));
-                    }
-                    let _ = stop.send(Stop::Poisoned);
-                }
+                never = local::serve(listener, Arc::new(desk)) => match never {},
                 _ = ended => {}
             }
         });

@@ -49,10 +49,8 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.backlog = false;
             }
             let Some((priority, (task, index))) = self.window.pop() else { return };
-            if self
-                .step(task, index)
-                .is_some_and(|(step, _)| self.attempts.has_room(self.world.pools(&step.spec.agent)))
-            {
+            let has_place = |(step, _): (&Step, _)| self.attempts.has_room(self.world.pools(&step.spec.agent));
+            if self.step(task, index).is_none_or(has_place) {
                 self.claim_queued(task, index);
             } else {
                 self.park_queued(priority, task, index);

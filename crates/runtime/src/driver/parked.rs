@@ -14,7 +14,7 @@ use relaymesh_core::{
 use relaymesh_store::{Error, Queue, Reader, StepKey};
 
 /// Steps of one agent and lane that are kept in memory.
-const PARKED_MAX: usize = 16;
+pub(super) const PARKED_MAX: usize = 16;
 /// Steps of the store that are looked at together.
 const PAGE: usize = 64;
 

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use crate::world::World;
+use relaymesh_core::lanes::Priority;
 use relaymesh_store::Reader;
 
 /// How many of each thing the engine holds.
@@ -11,8 +12,10 @@ pub struct Sizes {
     pub tasks: usize,
     /// Other scopes whose rows are live.
     pub scopes: usize,
-    /// Ready steps in the window, at most `queue_capacity`, and those that wait for a place, a few for each agent.
+    /// Ready steps in the window: at most `queue_capacity`.
     pub window: usize,
+    /// Ready steps beside it that wait for a place: at most [`Sizes::PARKED_MAX`] for each agent.
+    pub parked: usize,
     /// Attempts under way, of this node's own agents and of workers from outside.
     pub attempts: usize,
     /// Attempts of this node's own agents: at most `slots`.
@@ -29,13 +32,19 @@ pub struct Sizes {
     pub open_ops: usize,
 }
 
+impl Sizes {
+    /// Steps of one agent that are kept while they wait for a place.
+    pub const PARKED_MAX: usize = Priority::ALL.len() * super::parked::PARKED_MAX;
+}
+
 impl<R: Reader, W: World> Engine<R, W> {
     /// How much is held in memory, for whoever watches over it.
     pub fn sizes(&self) -> Sizes {
         Sizes {
             tasks: self.cache.len(),
             scopes: self.scopes.len(),
-            window: self.window.len() + self.parked.values().map(|parked| parked.lanes.len()).sum::<usize>(),
+            window: self.window.len(),
+            parked: self.parked.values().map(|parked| parked.lanes.len()).sum(),
             attempts: self.attempts.len(),
             own: self.attempts.own(),
             waiters: self.waiters.values().map(Vec::len).sum(),

@@ -34,9 +34,11 @@ impl Invariant for Bounded {
         let (sizes, config) = (turn.sizes, &self.config);
         let ops_max = config.batch_ops_max + OPS_BEYOND;
         // Live: in the window, under way, or changed in one of two batches.
-        let tasks_max = config.queue_capacity + sizes.attempts + 2 * ops_max;
+        let tasks_max = config.queue_capacity + sizes.parked + sizes.attempts + 2 * ops_max;
         let limits = [
             ("ready steps in the window", sizes.window, config.queue_capacity),
+            // One agent of the node has pools.
+            ("steps that wait for a place", sizes.parked, Sizes::PARKED_MAX),
             ("own attempts", sizes.own, config.slots),
             ("ops in the open batch", sizes.open_ops, ops_max),
             ("ops in a batch", turn.handed_ops.unwrap_or(0), ops_max),

@@ -1,8 +1,11 @@
 //! The ready window: bounded in memory, nothing lost beyond it, lanes respected.
 
 use super::{Rig, done};
-use crate::driver::{Config, Until};
-use relaymesh_core::task::{Status, request::Request as Asked};
+use crate::driver::{Command, Config, LifeCommand, Until};
+use relaymesh_core::{
+    op::{CancelMode, Scope},
+    task::{Status, request::Request as Asked},
+};
 use relaymesh_store::{Reader as _, TaskFilter};
 use serde_json::json;
 
@@ -167,4 +170,17 @@ fn r13_an_agent_with_few_places_serves_its_lanes_eight_three_one() {
     }
     let near = |name: &str, share: usize| shares[name].abs_diff(share) <= 2;
     assert!(near("high", 80) && near("normal", 30) && near("low", 10), "{shares:?}");
+}
+
+#[test]
+fn a_task_that_is_purged_while_its_step_stands_in_the_window_is_let_go_of() {
+    let mut rig = Rig::with(Config { slots: 1, ..Config::default() });
+    rig.single("hold"); // takes the slot
+    let waiting = rig.single("narrow");
+    let cancel = Command::Cancel { task: waiting, mode: CancelMode::Hard, reason: String::new() };
+    rig.call(cancel).unwrap();
+    rig.call(Command::Life(LifeCommand::Purge { scope: Scope::Task(waiting) })).unwrap();
+    let work = rig.begun();
+    rig.finish(work.hold, done("1"));
+    assert_eq!(rig.engine.live(), 0);
 }
