@@ -3,7 +3,7 @@
 use crate::{
     config::Script,
     judge::End,
-    process::{self, Started},
+    process::{self, Grace, Started, Stop},
     tree,
 };
 use relaymesh_core::id::StepId;
@@ -14,11 +14,15 @@ use std::{
     rc::Rc,
     sync::Arc,
     thread::{self, JoinHandle},
+    time::Duration,
 };
 use tokio::{
     sync::{mpsc, watch},
     task::{self, LocalSet},
 };
+
+/// How long attempts have to end when the pool does (R12: 15 s for everything).
+const GRACE_MAX: Duration = Duration::from_secs(10);
 
 /// Which attempt: the step and the claim's fence.
 pub type Key = (StepId, u32);
@@ -95,7 +99,7 @@ impl Drop for Pool {
 
 /// An attempt under way.
 struct Under {
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Stop>,
     leader: i32,
     tag: String,
 }
@@ -109,7 +113,7 @@ async fn run(mut orders: mpsc::UnboundedReceiver<Order>, ended: Rc<dyn Fn(Key, E
             order = orders.recv(), if is_open => match order {
                 Some(Order::Launch(mut launch)) => match process::start(&mut launch) {
                     Ok(started) => {
-                        let (stop, stops) = watch::channel(false);
+                        let (stop, stops) = watch::channel(None);
                         let leader = started.leader.as_raw_nonzero().get();
                         under.insert(launch.key, Under { stop, leader, tag: launch.tag.clone() });
                         task::spawn_local(follow(started, launch, stops, ends.clone()));
@@ -117,12 +121,12 @@ async fn run(mut orders: mpsc::UnboundedReceiver<Order>, ended: Rc<dyn Fn(Key, E
                     Err(end) => ended(launch.key, end),
                 },
                 Some(Order::Stop(key)) => {
-                    under.get(&key).map(|attempt| attempt.stop.send(true));
+                    under.get(&key).map(|attempt| attempt.stop.send(Some(Grace::Own)));
                 }
                 None => {
                     is_open = false;
                     for attempt in under.values() {
-                        let _ = attempt.stop.send(true);
+                        let _ = attempt.stop.send(Some(Grace::AtMost(GRACE_MAX)));
                     }
                 }
             },
@@ -139,7 +143,7 @@ async fn run(mut orders: mpsc::UnboundedReceiver<Order>, ended: Rc<dyn Fn(Key, E
 async fn follow(
     started: Started,
     launch: Box<Launch>,
-    stops: watch::Receiver<bool>,
+    stops: watch::Receiver<Stop>,
     ends: mpsc::UnboundedSender<(Key, End)>,
 ) {
     let end = started.watch(&launch, stops).await;

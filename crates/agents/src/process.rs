@@ -34,6 +34,18 @@ pub(crate) const STDOUT: &str = "stdout";
 pub(crate) const STDERR: &str = "stderr";
 pub(crate) const WORK: &str = "work";
 
+/// Whether an attempt is to be stopped, and how much time it has at most.
+pub(crate) type Stop = Option<Grace>;
+
+/// How much time an attempt has between SIGTERM and SIGKILL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grace {
+    /// As much as its agent has.
+    Own,
+    /// That, but no more than this.
+    AtMost(Duration),
+}
+
 /// A process that was started, and its leader.
 pub(crate) struct Started {
     child: Child,
@@ -90,7 +102,7 @@ fn command(script: &Script, launch: &Launch) -> Command {
 
 impl Started {
     /// Watches the process to its end, or ends it when `stop` says so. When this returns, the group is gone.
-    pub(crate) async fn watch(mut self, launch: &Launch, mut stop: watch::Receiver<bool>) -> End {
+    pub(crate) async fn watch(mut self, launch: &Launch, mut stop: watch::Receiver<Stop>) -> End {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let (folder, limit) = (launch.folder.clone(), launch.script.output_bytes_max);
         let said = tokio::spawn(keep(stderr, folder.join(STDERR), PROGRESS_BYTES_MAX, false));
@@ -98,18 +110,18 @@ impl Started {
         let mut over = None;
         let status = tokio::select! {
             status = self.child.wait() => status,
-            () = stopped(&mut stop) => self.end(launch.script.grace_ms).await,
+            () = stopped(&mut stop) => self.end(launch.script.grace_ms, &mut stop).await,
             copied = &mut result, if over.is_none() => {
                 let copied = copied.unwrap_or_default();
                 let is_over = copied.is_over;
                 over = Some(copied);
                 if is_over {
-                    self.end(0).await
+                    self.end(0, &mut stop).await
                 } else {
                     // It has closed its stdout and goes on.
                     tokio::select! {
                         status = self.child.wait() => status,
-                        () = stopped(&mut stop) => self.end(launch.script.grace_ms).await,
+                        () = stopped(&mut stop) => self.end(launch.script.grace_ms, &mut stop).await,
                     }
                 }
             }
@@ -121,17 +133,20 @@ impl Started {
             None => drained(result).await,
         };
         let said = drained(said).await;
-        judged(status, launch, &result, &said, *stop.borrow())
+        let is_stopped = stop.borrow().is_some();
+        judged(status, launch, &result, &said, is_stopped)
     }
 
     /// SIGTERM to the group, time to clean up, SIGKILL.
-    async fn end(&mut self, grace_ms: u64) -> io::Result<ExitStatus> {
+    async fn end(&mut self, grace_ms: u64, stop: &mut watch::Receiver<Stop>) -> io::Result<ExitStatus> {
         if grace_ms > 0 {
             tree::kill_group(self.leader, Signal::TERM);
             // One that is stopped does not hear it otherwise.
             tree::kill_group(self.leader, Signal::CONT);
-            if let Ok(status) = time::timeout(Duration::from_millis(grace_ms), self.child.wait()).await {
-                return status;
+            tokio::select! {
+                status = self.child.wait() => return status,
+                () = time::sleep(Duration::from_millis(grace_ms)) => {}
+                () = hurried(stop) => {}
             }
         }
         tree::kill_group(self.leader, Signal::KILL);
@@ -139,10 +154,19 @@ impl Started {
     }
 }
 
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    if stop.wait_for(|stop| *stop).await.is_err() {
+async fn stopped(stop: &mut watch::Receiver<Stop>) {
+    if stop.wait_for(Option::is_some).await.is_err() {
         // Nobody can say it any more.
         std::future::pending::<()>().await;
+    }
+}
+
+/// Whatever its own grace is, it has no more than the one who stops it.
+async fn hurried(stop: &mut watch::Receiver<Stop>) {
+    let limited = stop.wait_for(|stop| matches!(stop, Some(Grace::AtMost(_)))).await.map(|stop| *stop);
+    match limited {
+        Ok(Some(Grace::AtMost(most))) => time::sleep(most).await,
+        Ok(Some(Grace::Own) | None) | Err(_) => std::future::pending().await,
     }
 }
 
