@@ -7,7 +7,7 @@
 //!  kernel, writer, checkpoint: the driver and its store
 //! ```
 //!
-//! [`start`] starts one that goes on by itself, [`run`] is one.
+//! [`start()`] starts one that goes on by itself, [`run()`] is one.
 
 mod reload;
 mod run;
