@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The variable with the tag: whose process it is, see [`Tag`].
+/// The variable with the tag: its owner first, then which attempt it is of.
 pub const VARIABLE: &str = "RELAYMESH_TAG";
 
 /// How long a sweep waits for what it killed to be gone.
