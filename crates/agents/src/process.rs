@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal};
 use std::{
     fs::{self, DirBuilder, File},
     io,
-    os::unix::fs::DirBuilderExt as _,
-    path::Path,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -88,7 +88,7 @@ fn prepare(launch: &Launch, input: &[u8]) -> io::Result<()> {
 }
 
 fn command(script: &Script, launch: &Launch) -> Command {
-    let mut command = Command::new(&script.command[0]);
+    let mut command = Command::new(found(&script.command[0]));
     command.args(&script.command[1..]).current_dir(launch.folder.join(WORK)).env_clear();
     for name in ENVIRONMENT.iter().copied().chain(script.env.iter().map(String::as_str)) {
         if let Some(value) = std::env::var_os(name) {
@@ -98,6 +98,20 @@ fn command(script: &Script, launch: &Launch) -> Command {
     command.envs(&script.set).envs(launch.env.iter().map(|(name, value)| (name, value)));
     command.env(tree::VARIABLE, &launch.tag);
     command
+}
+
+/// The file of a program that is named without a folder. Looked for here, it is a few calls of `stat`; left to the child, it is as many
+/// failed calls of `exec` while others wait. What is not found is left as it is, and the start says so.
+fn found(program: &str) -> PathBuf {
+    if program.contains('/') {
+        return program.into();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = std::env::split_paths(&path).map(|folder| folder.join(program));
+    let runs = |file: &PathBuf| {
+        fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    candidates.filter(|file| file.is_absolute()).find(runs).unwrap_or_else(|| program.into())
 }
 
 impl Started {
@@ -172,7 +186,7 @@ async fn hurried(stop: &mut watch::Receiver<Stop>) {
 
 async fn keep(
     pipe: Option<impl tokio::io::AsyncRead + Unpin>,
-    path: std::path::PathBuf,
+    path: PathBuf,
     bytes_max: u64,
     stop_over: bool,
 ) -> Copied {
