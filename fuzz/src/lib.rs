@@ -12,6 +12,7 @@
 
 pub mod canonical;
 pub mod content;
+pub mod expr;
 pub mod ids;
 pub mod locks;
 pub mod mutate;
@@ -46,7 +47,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks }
+targets! { op row ids canonical request workflow sidecar content locks expr }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

@@ -14,7 +14,7 @@ use relaymesh_core::{
     row::StateHash,
     task::{
         Artifact, Attempt, Lease, Outcome, Status, Step, Task,
-        spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
         state::Failing,
     },
 };
@@ -66,6 +66,7 @@ fn first_step() -> StepSpec {
         retry: RetryPolicy::default(),
         timeout_ms: None,
         approve: None,
+        flow: None,
     }
 }
 
@@ -78,6 +79,12 @@ fn second_step() -> StepSpec {
         retry: RetryPolicy { max_attempts: 7, backoff: Backoff { base_ms: 10, max_ms: 1000 } },
         timeout_ms: Some(30_000),
         approve: Some(Ask { text: "Publish?".to_owned(), deadline_ms: Some(60_000) }),
+        flow: Some(Box::new(Flow {
+            when: Some("steps.echo.result == 1".to_owned()),
+            foreach: Some("[1]".to_owned()),
+            templated: true,
+            item: None,
+        })),
         ..first_step()
     }
 }
@@ -93,7 +100,8 @@ pub(crate) fn body(kind: Kind) -> Body {
             let key = IdempotencyKey::RequestId(RequestId::new(NOW_MS, 4));
             let fingerprint = Hash::sha256(b"request");
             let steps = vec![first_step(), second_step(), undo];
-            let schedule = Schedule { name: name("release"), key, fingerprint, trace_id: 0x0123_4567_89ab, steps };
+            let schedule =
+                Schedule { name: name("release"), key, fingerprint, trace_id: 0x0123_4567_89ab, input: None, steps };
             Body::ScheduleJob { schedule }
         }
         Kind::ClaimWork => Body::ClaimWork {
@@ -126,6 +134,9 @@ pub(crate) fn body(kind: Kind) -> Body {
             heads: vec![ChainHead { origin: node(), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
             state: StateHash(0x0123_4567_89ab),
         },
+        Kind::PassWork => Body::PassWork { held },
+        Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
+        Kind::FanOut => Body::FanOut { held, count: 300 },
         Kind::AcquireLock
         | Kind::RenewLock
         | Kind::ReleaseLock
@@ -160,6 +171,7 @@ pub(crate) fn task() -> Task {
         successes: 1,
         failing: Some(Failing { step: 1, status: Status::DeadLetter }),
         cancel: Some(CancelMode::Hard),
+        input: None,
         result_hash: Some(Hash::sha256(b"result")),
     }
 }
@@ -174,6 +186,8 @@ pub(crate) fn step() -> Step {
         spec: second_step(),
         status: Status::Running,
         ready: true,
+        passed: false,
+        fan: None,
         attempt: 2,
         epoch: 2,
         due_ms: NOW_MS,

@@ -49,6 +49,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "name: n # comment\nsteps:\n- id: a\n  agent: 'echo'\n  input: |\n    lines\n     of text\n  priority: high\n  timeout_ms: 5\n- id: b\n  agent: sleep\n  depends_on:\n  - a\n  input: >-\n    folded\n    text\n  retry: {max_attempts: 2, base_backoff_ms: 1, max_backoff_ms: 9}\n  approve: {text: Go?, deadline_ms: 9}\n",
         "---\nname: n\nsteps:\n- &one {id: a, agent: echo, input: [~, true, 0x1F, 0o17, 1_000, .inf, -.5e3, 2001-01-01, !!str 3]}\n...\n",
         "name: n\nsteps:\n- id: a\n  agent: echo\n  input: {x: &x [1, 2], y: *x, ? [k] : v}\n",
+        "name: n\ninput: {type: object, properties: {x: {type: string}}}\nsteps:\n- {id: a, agent: echo, foreach: [1, b], input: \"${{ item }}: ${{ input.x }}\", timeout: 5m}\n- id: b\n  agent: echo\n  when: steps.a.result[0] == 1\n  approve: Go?\n",
         "name: n\nname: m\nsteps: []\n",
         "name: n\nsteps:\n- id: a\n  agnet: echo\n",
         "name: n\nsteps:\n- {id: a, agent: ehco, <<: {priority: low}}\n",

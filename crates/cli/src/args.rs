@@ -97,11 +97,16 @@ pub(crate) struct Key {
 }
 
 impl Key {
+    /// A key that no other submit has.
+    pub(crate) fn anew() -> Self {
+        Self { key: None, request_id: None, new: true }
+    }
+
     /// The request, ready for the log.
     pub(crate) fn prepare(&self, request: &Request, namespace: &Name) -> Result<Prepared, Error> {
         let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
         let id = self.request_id.or(fresh).map(IdempotencyKey::RequestId);
         let key = self.key.clone().map(IdempotencyKey::Given).or(id);
-        Ok(request.prepare(namespace, key, rand::random())?)
+        request.prepare(namespace, key, rand::random()).map_err(|error| crate::flow::refused(&error, request))
     }
 }

@@ -26,15 +26,19 @@ use relaymesh_runtime::{
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 use std::{
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{self, Receiver, Sender},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// What the shell reports for Ctrl-C.
 const INTERRUPTED: i32 = 130;
+
+/// How often what agents say is looked at, when every step is drawn.
+const REDRAW: Duration = Duration::from_millis(250);
 
 /// How often a daemon that goes away is started again.
 const RESTARTS_MAX: u32 = 5;
@@ -88,7 +92,9 @@ pub(crate) fn drive(
         let link = Link::open(context, missing, Work::Steps, move |alert| drop(alerts.send(Message::Alert(alert))))?;
         let events = Gone(inbox.clone());
         let reader = root::read(&context.root)?;
-        let mut drive = Drive { link: &link, reader, inbox, messages, watch, patience, early: Vec::new(), task: None };
+        let root = context.root.as_path();
+        let mut drive =
+            Drive { link: &link, root, reader, inbox, messages, watch, patience, early: Vec::new(), task: None };
         let watching = link.watch(move |event| events.0.send(Message::Event(event.clone())).is_ok());
         let result = watching.and_then(|()| drive.run(start.clone()));
         let task = drive.task;
@@ -121,6 +127,7 @@ impl Drop for Gone {
 
 struct Drive<'a> {
     link: &'a Link,
+    root: &'a Path,
     reader: SqliteReader,
     inbox: Sender<Message>,
     messages: Receiver<Message>,
@@ -253,12 +260,20 @@ impl Drive<'_> {
         self.link.send(command, move |answer| drop(inbox.send(wrap(answer))));
     }
 
-    fn next(&self) -> Message {
-        match self.patience.until {
-            None => self.messages.recv().unwrap_or(Message::Gone),
-            Some(until) => {
-                let left = until.saturating_duration_since(Instant::now());
-                self.messages.recv_timeout(left).unwrap_or(Message::TimedOut)
+    fn next(&mut self) -> Message {
+        loop {
+            let left = self.patience.until.map(|until| until.saturating_duration_since(Instant::now()));
+            // Only a terminal that is drawn on is looked after meanwhile; nothing that happens waits for it.
+            let redraw = self.watch.is_drawn().then_some(REDRAW);
+            let received = match left.into_iter().chain(redraw).min() {
+                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(wait) => self.messages.recv_timeout(wait),
+            };
+            match received {
+                Ok(message) => return message,
+                Err(RecvTimeoutError::Disconnected) => return Message::Gone,
+                Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left <= REDRAW) => return Message::TimedOut,
+                Err(RecvTimeoutError::Timeout) => self.watch.redraw(self.root, self.task),
             }
         }
     }

@@ -3,7 +3,9 @@
 //! What two readers could understand differently is refused: a key that stands twice, an integer that others would
 //! round, more than one document. Every error says where, shows the line, and knows a slip of the finger when it sees one.
 
+pub(crate) mod graph;
 mod json;
+pub(crate) mod schema;
 mod yaml;
 
 use crate::{
@@ -11,7 +13,7 @@ use crate::{
     suggest,
 };
 use relaymesh_agents::Agents;
-use relaymesh_core::task::request::{Request, StepRequest};
+use relaymesh_core::task::request::{self, Request, StepRequest};
 use std::{io::Read as _, path::Path};
 
 /// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
@@ -43,7 +45,59 @@ pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: &Agents) -> R
         error
     })?;
     crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
+    check(&request).map_err(|(error, at)| error.at(at.and_then(|at| text_place(text, file, &at))))?;
     Ok(request)
+}
+
+/// Whether the request can be submitted, as far as can be told without its input. With the words to look for in the file.
+fn check(request: &Request) -> Result<(), (Error, Option<String>)> {
+    let namespace = "default".parse().expect("a literal name");
+    let Err(error) = request.prepare(&namespace, None, 0) else { return Ok(()) };
+    let said = refused(&error, request);
+    Err(match error {
+        request::Error::Reference(bad) => (said, Some(bad.text)),
+        request::Error::UnknownStep { unknown, .. } => (said, Some(unknown.to_string())),
+        request::Error::Graph(_)
+        | request::Error::Input { .. }
+        | request::Error::Given { .. }
+        | request::Error::Canonical(_)
+        | request::Error::InputTooLong { .. }
+        | request::Error::TooLarge { .. } => (said, None),
+    })
+}
+
+/// What to say about a request that cannot be put on the log: a slip of the finger is known when it is seen.
+pub(crate) fn refused(error: &request::Error, request: &Request) -> Error {
+    let unknown = match error {
+        request::Error::Reference(bad) => bad.unknown.clone(),
+        request::Error::UnknownStep { unknown, .. } => {
+            Some((unknown.to_string(), request.steps.iter().map(|step| step.id.to_string()).collect()))
+        }
+        request::Error::Graph(_)
+        | request::Error::Input { .. }
+        | request::Error::Given { .. }
+        | request::Error::Canonical(_)
+        | request::Error::InputTooLong { .. }
+        | request::Error::TooLarge { .. } => None,
+    };
+    let mut said = bad_flow(&error.to_string());
+    if let Some((word, known)) = unknown {
+        let near = suggest::nearest(&word, known.iter().map(String::as_str));
+        said.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
+        if !known.is_empty() {
+            said.hints.push(beginning(&format!("known here: {}", known.join(", "))));
+        }
+    }
+    said
+}
+
+/// The flow with its input, which must be as its schema says.
+pub(crate) fn given(request: Request, argument: Option<&str>) -> Result<Request, Error> {
+    let given = argument.map(input).transpose()?;
+    if let Some(schema) = &request.input {
+        schema::check(schema, given.as_ref())?;
+    }
+    Ok(Request { given, ..request })
 }
 
 /// Reads a JSON value given as an argument: the value itself, `@FILE`, or `-` for stdin.
@@ -73,6 +127,14 @@ fn agent_place(text: &str, file: &str, step: &StepRequest) -> Option<Place> {
     };
     let (number, line, at) = text.lines().enumerate().find_map(|(n, line)| Some((n, line, value_of(line)?)))?;
     let column = line[..at].chars().count() + 1;
+    Some(Place { file: file.to_owned(), line: number + 1, column, text: beginning(line) })
+}
+
+/// The first place in the file where these words stand.
+fn text_place(text: &str, file: &str, words: &str) -> Option<Place> {
+    let words = words.lines().next().map(str::trim).filter(|words| !words.is_empty())?;
+    let (number, line) = text.lines().enumerate().find(|(_, line)| line.contains(words))?;
+    let column = line[..line.find(words)?].chars().count() + 1;
     Some(Place { file: file.to_owned(), line: number + 1, column, text: beginning(line) })
 }
 

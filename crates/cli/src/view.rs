@@ -33,13 +33,13 @@ impl View {
         if self.rows.task.status != Status::Success {
             return None;
         }
-        let is_last = |index: u16| !self.rows.steps.iter().any(|step| step.spec.depends_on.contains(&index));
         let named = |(index, step): (u16, &Step)| {
             let result = self.results[usize::from(index)].clone()?;
-            (is_last(index) && !step.is_compensation()).then(|| (step.spec.name.to_string(), result))
+            self.rows.is_last(index).then(|| (step.spec.name.to_string(), result))
         };
         let mut last: Vec<(String, Value)> = self.rows.indexed().filter_map(named).collect();
         match last.len() {
+            0 => Some(Value::Null), // all of them were skipped
             1 => last.pop().map(|(_, result)| result),
             _ => Some(Value::Object(last.into_iter().collect::<Map<_, _>>())),
         }
@@ -67,6 +67,8 @@ impl View {
             "compensates": step.spec.compensates.map(|of| self.name(of)),
             "due_ms": (step.due_ms > 0).then_some(step.due_ms), "took_ms": took_ms(step),
             "asks": step.spec.approve.as_ref().map(|ask| &ask.text), "decided_by": step.decided_by,
+            "when": step.spec.when(), "foreach": step.spec.foreach(), "items": step.fan,
+            "item_of": step.spec.item().map(|item| self.name(item.of)),
             "result": self.results[usize::from(index)], "error": step.error, "updated_ms": step.updated_ms,
         });
         if history {

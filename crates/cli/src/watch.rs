@@ -10,6 +10,7 @@
 //! In the first three, stdout gets the result alone, at the end.
 
 mod bars;
+mod last;
 mod say;
 
 use crate::{args::Context, error::Error, output, view::View};
@@ -21,7 +22,7 @@ use relaymesh_core::{
 use relaymesh_runtime::driver::{Event, StepEvent};
 pub(crate) use say::merged;
 use serde_json::json;
-use std::{io::IsTerminal as _, time::Instant};
+use std::{io::IsTerminal as _, path::Path, time::Instant};
 
 enum Mode {
     Quiet,
@@ -105,16 +106,39 @@ impl Watch {
             return;
         }
         for step in &event.steps {
+            self.grow(usize::from(step.index) + 1);
             self.step(event.task, step, Some(event.pos));
+        }
+    }
+
+    /// Items of lists get their steps when they are known.
+    fn grow(&mut self, steps: usize) {
+        if steps > self.shown.len() {
+            self.shown.resize(steps, None);
         }
     }
 
     /// Shows whatever the rows say that was not shown yet.
     pub(crate) fn sync(&mut self, rows: &TaskRows) {
+        self.grow(rows.steps.len());
         for (index, step) in rows.indexed() {
             let (name, error) = (step.spec.name.clone(), step.error.clone());
             let now = StepEvent { index, name, status: step.status, attempt: step.attempt, error };
             self.step(rows.task.id, &now, None);
+        }
+    }
+
+    /// Whether steps are drawn in place.
+    pub(crate) fn is_drawn(&self) -> bool {
+        matches!(self.mode, Mode::Bars(_))
+    }
+
+    /// Draws what the agents of running steps said last.
+    pub(crate) fn redraw(&mut self, root: &Path, task: Option<TaskId>) {
+        let (Mode::Bars(bars), Some(task)) = (&mut self.mode, task) else { return };
+        let is_running = |shown: &Option<(Status, u32)>| matches!(shown, Some((Status::Running, _)));
+        for (index, _) in self.shown.iter().enumerate().filter(|(_, shown)| is_running(shown)) {
+            bars.said(index, |step| last::line(root, task, step));
         }
     }
 

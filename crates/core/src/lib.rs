@@ -10,6 +10,7 @@ pub mod backoff;
 pub mod canonical;
 pub mod checkpoint;
 pub mod content;
+pub mod expr;
 pub mod fold;
 pub mod hash;
 mod hex128;

@@ -15,8 +15,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// 2: steps list their artifacts. Rows are folded from the log, so nothing of version 1 has to be read.
-const VERSION: u8 = 3;
+/// 4: steps have conditions and lists. Rows are folded from the log, so nothing of an earlier version has to be read.
+const VERSION: u8 = 4;
 
 /// Which row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -66,6 +66,10 @@ impl<B: Blobs> World for Host<B> {
         self.scripts.as_mut().is_some_and(Scripts::refresh)
     }
 
+    fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {
+        Content::stow(bytes, &self.blobs)
+    }
+
     fn start(&mut self, work: Work) -> Option<Outcome> {
         if let Some(scripts) = self.scripts.as_ref().filter(|scripts| scripts.knows(&work.agent)) {
             return scripts.start(work);

@@ -34,6 +34,11 @@ pub trait World: Send + 'static {
         false
     }
 
+    /// The place for content that the driver made itself. What is long becomes a blob, which is durable when this returns.
+    fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {
+        Ok(Content::Inline(bytes))
+    }
+
     /// Begins the work. The claim is durable. An agent that is quick answers at once; otherwise the outcome comes in
     /// later as a [`Finished`].
     fn start(&mut self, work: Work) -> Option<Outcome>;
@@ -98,6 +103,25 @@ pub enum Outcome {
         error: String,
         /// Whether another attempt may help.
         retryable: bool,
+    },
+    /// Nothing was attempted: the node has only looked at the step.
+    Weighed(Weighed),
+}
+
+/// What a node found when it looked at a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Weighed {
+    /// Its condition holds.
+    Passed,
+    /// Its condition does not hold.
+    Skipped {
+        /// What was found, for people.
+        reason: String,
+    },
+    /// It runs for so many items.
+    Fanned {
+        /// How many.
+        count: u16,
     },
 }
 

@@ -61,6 +61,9 @@ macro_rules! task_bodies {
             | relaymesh_core::op::Body::RedriveTask { .. }
             | relaymesh_core::op::Body::ApproveStep { .. }
             | relaymesh_core::op::Body::DenyStep { .. }
+            | relaymesh_core::op::Body::PassWork { .. }
+            | relaymesh_core::op::Body::SkipWork { .. }
+            | relaymesh_core::op::Body::FanOut { .. }
     };
 }
 pub(crate) use {absent_bodies, lock_bodies, message_bodies, task_bodies};

@@ -125,9 +125,10 @@ fn history() -> (Vec<Op>, Op) {
         retry: RetryPolicy::default(),
         timeout_ms: None,
         approve: None,
+        flow: None,
     };
     let (key, fingerprint) = (IdempotencyKey::Request(Hash::default()), Hash::default());
-    let schedule = Schedule { name: name("long"), key, fingerprint, trace_id: 1, steps: vec![step] };
+    let schedule = Schedule { name: name("long"), key, fingerprint, trace_id: 1, input: None, steps: vec![step] };
     let mut ops = vec![op(1, node, Body::ScheduleJob { schedule })];
     for number in 2..=REFOLD_OPS as u64 {
         let token = LeaseToken::new(1, u128::from(number / 2));

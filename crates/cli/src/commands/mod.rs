@@ -2,7 +2,9 @@
 
 pub(crate) mod agent;
 pub(crate) mod bench;
+pub(crate) mod demo;
 pub(crate) mod down;
+pub(crate) mod flow;
 pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
@@ -19,12 +21,14 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Args),
     Init(init::Args),
     Up(up::Args),
     Down(down::Args),
     Status(status::Args),
     Submit(submit::Args),
     Run(run::Args),
+    Flow(flow::Args),
     Task(task::Args),
     Agent(agent::Args),
     Message(message::Args),
@@ -38,12 +42,14 @@ impl Command {
     /// Does it.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Error> {
         match self {
+            Self::Demo(args) => demo::run(&args, context),
             Self::Init(args) => init::run(&args, context),
             Self::Up(args) => up::run(&args, context),
             Self::Down(args) => down::run(&args, context),
             Self::Status(args) => status::run(&args, context),
             Self::Submit(args) => submit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
+            Self::Flow(args) => flow::run(&args, context),
             Self::Task(args) => task::run(args, context),
             Self::Agent(args) => agent::run(&args, context),
             Self::Message(args) => message::run(args, context),

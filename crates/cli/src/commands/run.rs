@@ -19,6 +19,7 @@ Examples:
   relaymesh run examples/hello.yaml --new        again, although it was submitted before
   relaymesh run flow.yaml --json | jq .status    one JSON line per event: accepted, step …, ended
   relaymesh run - < flow.yaml                    from stdin
+  relaymesh run flow.yaml --input '{\"repo\": \"x\"}'   what `${{ input.repo }}` stands for
 
 A flow:
   name: hello
@@ -28,8 +29,8 @@ A flow:
 
 A step without an input gets the results of the steps that it depends on: {\"greet\": {\"text\": \"hello\"}}
 
-A step may also have: priority, timeout_ms, retry {max_attempts, base_backoff_ms, max_backoff_ms},
-compensate (the step that undoes it), approve {text, deadline_ms}.
+A step may also have: priority, timeout, retry {max_attempts, base_backoff_ms, max_backoff_ms}, when (a condition),
+foreach (a list), compensate (the step that undoes it), approve (a question). `relaymesh flow --help` tells more.
 
 Ctrl-C stops gracefully; nothing is lost by it, nor by a kill: `relaymesh task wait ID` goes on.";
 
@@ -48,12 +49,16 @@ pub(crate) struct Args {
     /// Approve whatever it asks, once it was shown
     #[arg(long)]
     yes: bool,
+    /// The flow's input: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
     #[command(flatten)]
     key: Key,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = flow::read(&args.flow, &agents::read(&context.root)?)?;
+    let request = flow::given(request, args.input.as_deref())?;
     let prepared = args.key.prepare(&request, &context.namespace)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, args.watch));

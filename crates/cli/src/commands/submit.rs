@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Who is to do it
     #[arg(long, value_name = "NAME", required_unless_present = "file")]
     agent: Option<Name>,
-    /// What it is given: JSON, @FILE, or - for stdin
+    /// What it, or the flow, is given: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     /// A flow of several steps instead
@@ -70,8 +70,8 @@ pub(crate) struct Args {
     key: Key,
 }
 
-const STEP_ARGUMENTS: [&str; 8] =
-    ["agent", "input", "name", "priority", "max_attempts", "base_backoff_ms", "max_backoff_ms", "timeout_ms"];
+const STEP_ARGUMENTS: [&str; 7] =
+    ["agent", "name", "priority", "max_attempts", "base_backoff_ms", "max_backoff_ms", "timeout_ms"];
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = args.request(&agents::read(&context.root)?)?;
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 impl Args {
     fn request(&self, agents: &Agents) -> Result<Request, Error> {
         if let Some(file) = &self.file {
-            return flow::read(file, agents);
+            return flow::given(flow::read(file, agents)?, self.input.as_deref());
         }
         let agent = self.agent.clone().ok_or_else(|| Error::new(Code::Usage, "give --agent or --file"))?;
         let input = self.input.as_deref().map(flow::input).transpose()?;

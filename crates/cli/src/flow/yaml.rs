@@ -39,7 +39,8 @@ pub(super) fn parse(text: &str) -> Result<Request, Error> {
 /// text is searched for digits that have become one of the doubles in the request.
 fn check_rounded(request: &Request, text: &str) -> Result<(), Error> {
     let mut doubles = BTreeSet::new();
-    request.steps.iter().filter_map(|step| step.input.as_ref()).for_each(|input| large_doubles(input, &mut doubles));
+    let values = request.steps.iter().flat_map(|step| step.input.iter().chain(&step.foreach)).chain(&request.input);
+    values.for_each(|value| large_doubles(value, &mut doubles));
     if doubles.is_empty() {
         return Ok(());
     }

@@ -54,7 +54,10 @@ pub(super) fn state(step: &StepEvent) -> String {
     if step.attempt > 0 {
         text += &format!(" (attempt {})", step.attempt);
     }
-    let failed = matches!(step.status, Status::Retrying | Status::Failed | Status::DeadLetter | Status::Cancelled);
+    let failed = matches!(
+        step.status,
+        Status::Retrying | Status::Failed | Status::DeadLetter | Status::Cancelled | Status::Skipped
+    );
     if let Some(error) = step.error.as_ref().filter(|_| failed) {
         text += &format!(": {}", output::short(error, ERROR_CHARS_MAX));
     }

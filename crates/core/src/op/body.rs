@@ -1,6 +1,6 @@
 //! What an op says happened, one variant per verb.
 
-use super::{BODY_BYTES_MAX, DecodeError, append};
+use super::{BODY_BYTES_MAX, DecodeError, append, first};
 use crate::{
     content::ContentRef,
     hash::Hash,
@@ -342,6 +342,25 @@ bodies! {
         /// The hash of all rows.
         state: StateHash,
     }
+    /// The holder found that the step's condition holds.
+    PassWork = 28 {
+        /// Who says so.
+        held: Held,
+    }
+    /// The holder found that the step's condition does not hold.
+    SkipWork = 29 {
+        /// Who says so.
+        held: Held,
+        /// What it found, for people.
+        reason: String,
+    }
+    /// The holder found out for how many items the step runs; each gets a step of its own.
+    FanOut = 30 {
+        /// Who says so.
+        held: Held,
+        /// How many.
+        count: u16,
+    }
 }
 
 /// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
@@ -359,6 +378,9 @@ macro_rules! task_bodies {
             | $crate::op::Body::ApproveStep { .. }
             | $crate::op::Body::DenyStep { .. }
             | $crate::op::Body::RecordArtifact { .. }
+            | $crate::op::Body::PassWork { .. }
+            | $crate::op::Body::SkipWork { .. }
+            | $crate::op::Body::FanOut { .. }
     };
 }
 
@@ -410,7 +432,7 @@ impl Body {
 
     /// The version of the body's form. A new form of a kind gets the next number here.
     pub fn version(&self) -> u8 {
-        1
+        if matches!(self, Self::ScheduleJob { .. }) { 2 } else { 1 }
     }
 
     pub(super) fn decode(kind: u16, version: u8, bytes: &[u8]) -> Result<Self, DecodeError> {
@@ -418,10 +440,12 @@ impl Body {
         if bytes.len() > BODY_BYTES_MAX {
             return Err(damaged(format!("{} bytes, more than {BODY_BYTES_MAX}", bytes.len())));
         }
-        if version != 1 {
-            return Err(DecodeError::Kind { kind, version });
-        }
-        match Self::decode_kind(kind, bytes).map_err(|error| damaged(error.to_string()))? {
+        let decoded = match (kind, version) {
+            (first::SCHEDULE_JOB, 1) => first::schedule_job(bytes).map(Some),
+            (first::SCHEDULE_JOB, 2) | (_, 1) => Self::decode_kind(kind, bytes),
+            _ => Ok(None),
+        };
+        match decoded.map_err(|error| damaged(error.to_string()))? {
             None => Err(DecodeError::Kind { kind, version }),
             Some((body, [])) => Ok(body),
             Some((_, rest)) => Err(damaged(format!("{} bytes too many", rest.len()))),

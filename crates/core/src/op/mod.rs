@@ -8,6 +8,7 @@
 
 mod body;
 mod chain;
+mod first;
 mod stub;
 #[cfg(test)]
 mod tests;

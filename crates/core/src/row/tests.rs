@@ -13,7 +13,7 @@ use crate::{
     name::Name,
     task::{
         Artifact, Attempt, Lease, Outcome, Status,
-        spec::{Ask, IdempotencyKey, RetryPolicy, StepSpec},
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, StepSpec},
         state::Failing,
     },
 };
@@ -32,6 +32,7 @@ fn rows(number: u128) -> TaskRows {
         retry: RetryPolicy { max_attempts: 3, backoff: Backoff::default() },
         timeout_ms: Some(7),
         approve: Some(Ask { text: "ok?".to_owned(), deadline_ms: Some(8) }),
+        flow: Some(Box::new(Flow { when: Some("input".to_owned()), ..Flow::default() })),
     };
     let worker = WorkerId::new(1, 2);
     let lease = Lease { owner: NodeId::new(1, 1), worker, token: LeaseToken::new(1, 3), claimed_ms: 4, deadline_ms: 5 };
@@ -52,6 +53,8 @@ fn rows(number: u128) -> TaskRows {
         spec,
         status: Status::Running,
         ready: true,
+        passed: true,
+        fan: Some(3),
         attempt: 2,
         epoch: 4,
         due_ms: 6,
@@ -80,6 +83,7 @@ fn rows(number: u128) -> TaskRows {
         successes: 1,
         failing: Some(Failing { step: 0, status: Status::Failed }),
         cancel: Some(crate::op::CancelMode::Soft),
+        input: Some(ContentRef::of(Media::Json, b"2")),
         result_hash: Some(Hash::sha256(b"1")),
     };
     TaskRows { task, steps: vec![step.clone(), Step { epoch: 5, ..step }] }
@@ -133,7 +137,8 @@ fn bytes_that_match_their_sum_and_cannot_be_read_are_refused_by_name() {
     let read = |bytes: &[u8]| decode::<Task>(key, bytes, sum_of(key, bytes)).unwrap_err();
     assert_eq!(read(&[1, 0, 0]), Error::Version { found: 1 }, "a row of before there were artifacts");
     assert_eq!(read(&[2, 0, 0]), Error::Version { found: 2 }, "a row of before attempts had reasons");
-    assert_eq!(read(&[4, 0, 0]), Error::Version { found: 4 });
+    assert_eq!(read(&[3, 0, 0]), Error::Version { found: 3 }, "a row of before there were conditions and lists");
+    assert_eq!(read(&[5, 0, 0]), Error::Version { found: 5 });
     assert!(matches!(read(&[]), Error::Damaged { .. }));
     assert!(matches!(read(&[VERSION, 1]), Error::Damaged { .. }));
 }
@@ -292,11 +297,11 @@ fn rows_have_the_bytes_of_their_version() {
     assert_eq!(
         (VERSION, found.each_ref().map(String::as_str)),
         (
-            3,
+            4,
             [
-                "b100584e1ff9e7c46eb6421712ca0113",
-                "af7a442392494eb8376988db6d5bd5d3",
-                "382586d8c60b5bc33cca754439b5c925"
+                "f53b4684ffd4ea550840e77953fda483",
+                "d260bf325d2b61a8146186da5f405a8c",
+                "61627bc36cfc717bd2bc9c1e292fd5dc"
             ]
         )
     );

@@ -2,8 +2,8 @@
 
 use super::table::{Status, Verb};
 use super::{
-    approve, artifact, cancel, claim, complete, expire, fail, graph, purge, redrive, state::TaskRows, submit, timeout,
-    yields,
+    approve, artifact, cancel, claim, complete, expire, fail, fan_out, graph, pass, purge, redrive, skip,
+    state::TaskRows, submit, timeout, yields,
 };
 use crate::{
     hash::Hash,
@@ -179,6 +179,28 @@ pub enum Refusal {
         /// Where it rests.
         found: Status,
     },
+    /// The step cannot be done before its condition or its list was looked at.
+    #[error("step `{name}` has a condition or a list that was not looked at yet")]
+    NotWeighed {
+        /// The step.
+        name: Name,
+    },
+    /// There is nothing to work out about the step.
+    #[error("step `{name}` has no {what} to look at")]
+    NothingToWeigh {
+        /// The step.
+        name: Name,
+        /// What it does not have, or has been looked at.
+        what: &'static str,
+    },
+    /// Its list has more items than a task has room for.
+    #[error("step `{name}` runs for {count} items; with the others that is more than {} steps", graph::STEPS_MAX)]
+    TooManyItems {
+        /// The step.
+        name: Name,
+        /// How many items.
+        count: u16,
+    },
     /// The artifact cannot be listed.
     #[error(transparent)]
     Artifact(#[from] artifact::Error),
@@ -232,6 +254,9 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
         Body::FailJob { held, retryable, jitter_ms, error } => {
             fail::fail(rows, held, fail::Failure { retryable: *retryable, jitter_ms: *jitter_ms, error }, at, effects)?;
         }
+        Body::PassWork { held } => pass::pass(rows, held, at, effects)?,
+        Body::SkipWork { held, reason } => skip::skip(rows, held, reason, at, effects)?,
+        Body::FanOut { held, count } => fan_out::fan_out(rows, held, *count, at, effects)?,
         Body::YieldWork { held, reason } => yields::give_back(rows, held, reason, at, effects)?,
         Body::ExpireWork { step, epoch, reason, jitter_ms } => {
             expire::expire(rows, *step, *epoch, *reason, *jitter_ms, at, effects)?;

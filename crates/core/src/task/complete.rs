@@ -20,6 +20,9 @@ pub(super) fn complete(
 ) -> Result<(), Refusal> {
     let success = rows.task.successes + 1;
     let step = held_step(rows, held)?;
+    if step.is_weighed() || (step.spec.foreach().is_some() && step.fan.is_none()) {
+        return Err(Refusal::NotWeighed { name: step.spec.name.clone() });
+    }
     step.end_attempt(Outcome::Success, None, at.now_ms);
     step.go(Verb::Complete, Status::Success, at.now_ms);
     step.ready = false;

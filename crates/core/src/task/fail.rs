@@ -47,6 +47,9 @@ pub(super) fn lose(
     let step = &mut rows.steps[usize::from(index)];
     let error = shortened(failure.error);
     step.end_attempt(outcome, Some(error.clone()), at.now_ms);
+    if step.is_inward() && outcome == Outcome::Abandoned {
+        step.attempt -= 1; // whoever held it only looked at it, and nothing of it was tried
+    }
     step.error = Some(error);
     let used_up = step.attempt >= step.spec.retry.max_attempts;
     // When the task is ending anyway, a step of the graph is not tried again; a compensation is.
@@ -60,7 +63,7 @@ pub(super) fn lose(
     step.go(verb, to, at.now_ms);
     if to == Status::Retrying {
         step.due_ms =
-            at.now_ms.saturating_add(step.spec.retry.backoff.delay_ms(step.attempt, failure.jitter_ms.into()));
+            at.now_ms.saturating_add(step.spec.retry.backoff.delay_ms(step.attempt.max(1), failure.jitter_ms.into()));
         effects.push(Effect::Wake { step: index, at_ms: step.due_ms });
     } else {
         step.ready = false;

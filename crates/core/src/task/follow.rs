@@ -12,6 +12,9 @@ use super::{
 };
 use crate::hash::Hash;
 
+/// What a task delivers whose last steps were all skipped.
+const NOTHING: &[u8] = b"null";
+
 /// The step at `index` has just ended.
 pub(super) fn after(rows: &mut TaskRows, index: u16, at: At, effects: &mut Vec<Effect>) {
     let step = &rows.steps[usize::from(index)];
@@ -20,7 +23,7 @@ pub(super) fn after(rows: &mut TaskRows, index: u16, at: At, effects: &mut Vec<E
         end_if_done(rows, at, effects);
     } else if undoing || rows.task.failing.is_some() {
         wind_down(rows, at, effects);
-    } else if status == Status::Success {
+    } else if matches!(status, Status::Success | Status::Skipped) {
         open_ready(rows, at, effects);
         end_if_done(rows, at, effects);
     } else {
@@ -30,32 +33,62 @@ pub(super) fn after(rows: &mut TaskRows, index: u16, at: At, effects: &mut Vec<E
     }
 }
 
-/// Opens every step of the graph whose dependencies have all succeeded.
+/// Opens every step of the graph whose dependencies are all done, and the steps with lists whose items are. A step is
+/// skipped together with what it depends on: with all of it, for one that was done is something to go on with.
 pub(super) fn open_ready(rows: &mut TaskRows, at: At, effects: &mut Vec<Effect>) {
-    for index in 0..rows.steps.len() {
-        let step = &rows.steps[index];
-        let closed = step.status == Status::Pending && !step.ready && !step.is_compensation();
-        let done = |of: &u16| rows.steps[usize::from(*of)].status == Status::Success;
-        if closed && step.spec.depends_on.iter().all(done) {
-            open(&mut rows.steps[index], index as u16, at, effects);
+    loop {
+        let mut skipped = false;
+        for index in 0..rows.steps.len() {
+            let step = &rows.steps[index];
+            let closed = step.status == Status::Pending && !step.ready && !step.is_compensation();
+            if !closed {
+                continue;
+            }
+            let on = &step.spec.depends_on;
+            let is = |of: &u16, status| rows.steps[usize::from(*of)].status == status;
+            let done = |of: &u16| is(of, Status::Success) || is(of, Status::Skipped);
+            if !on.iter().all(done) || !items_done(rows, index as u16) {
+                continue;
+            }
+            if !on.is_empty() && on.iter().all(|of| is(of, Status::Skipped)) {
+                let step = &mut rows.steps[index];
+                skip(step, at);
+                step.error = Some("everything that it depends on was skipped".to_owned());
+                skipped = true;
+            } else {
+                open(&mut rows.steps[index], index as u16, at, effects);
+            }
+        }
+        // Only what was skipped can have opened or closed something that was looked at before.
+        if !skipped {
+            return;
         }
     }
 }
 
+/// Whether the steps for the items of this one, if it has any, have all succeeded.
+fn items_done(rows: &TaskRows, index: u16) -> bool {
+    rows.steps[usize::from(index)].fan.is_none() || rows.items(index).all(|(_, step)| step.status == Status::Success)
+}
+
 fn open(step: &mut Step, index: u16, at: At, effects: &mut Vec<Effect>) {
-    match &step.spec.approve {
-        Some(ask) => {
-            step.due_ms = ask.deadline_ms.map_or(0, |ms| at.now_ms.saturating_add(ms));
-            step.go(Verb::Ask, Status::Waiting, at.now_ms);
-            if step.due_ms > 0 {
-                effects.push(Effect::Wake { step: index, at_ms: step.due_ms });
-            }
-        }
-        None => {
-            step.ready = true;
-            touch(step, at);
-            effects.push(Effect::Offer { step: index });
-        }
+    // Whether it is wanted at all is found out before anybody is asked about it; and nobody is asked twice.
+    if step.spec.approve.is_some() && !step.is_weighed() && step.fan.is_none() {
+        step.go(Verb::Ask, Status::Waiting, at.now_ms);
+        wait_for_answer(step, index, at, effects);
+        return;
+    }
+    step.ready = true;
+    touch(step, at);
+    effects.push(Effect::Offer { step: index });
+}
+
+/// The step has begun to wait for a person, for as long as the ask gives them.
+pub(super) fn wait_for_answer(step: &mut Step, index: u16, at: At, effects: &mut Vec<Effect>) {
+    let deadline_ms = step.spec.approve.as_ref().and_then(|ask| ask.deadline_ms);
+    step.due_ms = deadline_ms.map_or(0, |ms| at.now_ms.saturating_add(ms));
+    if step.due_ms > 0 {
+        effects.push(Effect::Wake { step: index, at_ms: step.due_ms });
     }
 }
 
@@ -111,7 +144,7 @@ fn end(rows: &mut TaskRows, status: Status, at: At, effects: &mut Vec<Effect>) {
     }
     rows.task.status = status;
     if status == Status::Success {
-        rows.task.result_hash = result_hash(rows);
+        rows.task.result_hash = Some(result_hash(rows));
     }
     effects.push(Effect::End { status });
 }
@@ -120,16 +153,19 @@ fn ending(rows: &TaskRows) -> Status {
     rows.task.failing.map_or(Status::Failed, |failing| failing.status)
 }
 
-/// The result of the one last step; with several last steps, the hash over their hashes in order.
-fn result_hash(rows: &TaskRows) -> Option<Hash> {
-    let is_last = |index: u16| !rows.steps.iter().any(|s| s.spec.depends_on.contains(&index));
-    let mut last = rows.indexed().filter(|(index, step)| !step.is_compensation() && is_last(*index));
-    let (first, more) = (last.next()?, last.next());
-    let hash = |step: &Step| step.result.map(|result| result.hash);
-    let Some(second) = more else { return hash(first.1) };
-    let hashes: Vec<u8> =
-        [first, second].into_iter().chain(last).filter_map(|(_, s)| hash(s)).flat_map(|h| h.0).collect();
-    Some(Hash::sha256(&hashes))
+/// The result of the one last step; with several last steps, the hash over their hashes in order. Those that were skipped
+/// have none.
+fn result_hash(rows: &TaskRows) -> Hash {
+    let last = rows.indexed().filter(|(index, _)| rows.is_last(*index));
+    let mut hashes = last.filter_map(|(_, step)| step.result).map(|result| result.hash);
+    match (hashes.next(), hashes.next()) {
+        (None, _) => Hash::sha256(NOTHING),
+        (Some(only), None) => only,
+        (Some(first), Some(second)) => {
+            let all: Vec<u8> = [first, second].into_iter().chain(hashes).flat_map(|hash| hash.0).collect();
+            Hash::sha256(&all)
+        }
+    }
 }
 
 fn skip(step: &mut Step, at: At) {

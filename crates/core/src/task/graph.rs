@@ -1,12 +1,15 @@
 //! Whether a list of steps is a graph that can be run (R3).
 
 use super::spec::StepSpec;
-use crate::name::Name;
+use crate::name::{NAME_BYTES_MAX, Name};
 use petgraph::graphmap::DiGraphMap;
 use std::collections::BTreeSet;
 
 /// The most steps that a task may have.
 pub const STEPS_MAX: usize = 1024;
+
+/// The longest name of a step with a list: what is added for an item must fit.
+const ITEM_OF_BYTES_MAX: usize = NAME_BYTES_MAX - ".1023".len();
 
 /// The most steps of a circle that an error names.
 const CIRCLE_TOLD_MAX: usize = 16;
@@ -45,9 +48,17 @@ pub enum Error {
     },
     /// A compensating step is used as a step of the graph, or the other way round.
     #[error(
-        "step `{name}` compensates another step: it cannot have dependencies, be depended on, need an approval, be compensated, compensate two steps, or share its target"
+        "step `{name}` compensates another step: it cannot have dependencies, be depended on, need an approval, have a condition, be compensated, compensate two steps, or share its target"
     )]
     Compensation {
+        /// The step.
+        name: Name,
+    },
+    /// The steps for the items of a list could not be called what they are called.
+    #[error(
+        "step `{name}` has a `foreach`: its id may have at most {ITEM_OF_BYTES_MAX} characters, it cannot compensate another step, and no other step may be called `{name}.` and a number"
+    )]
+    Foreach {
         /// The step.
         name: Name,
     },
@@ -75,7 +86,12 @@ fn told(circle: &[Name]) -> String {
 pub fn check(steps: &[StepSpec]) -> Result<(), Error> {
     match steps {
         [] => return Err(Error::Empty),
-        [only] if only.depends_on.is_empty() && only.compensates.is_none() && only.retry.max_attempts > 0 => {
+        [only]
+            if only.depends_on.is_empty()
+                && only.compensates.is_none()
+                && only.flow.is_none()
+                && only.retry.max_attempts > 0 =>
+        {
             return Ok(());
         }
         many if many.len() > STEPS_MAX => return Err(Error::TooMany { found: many.len() }),
@@ -97,7 +113,29 @@ pub fn check(steps: &[StepSpec]) -> Result<(), Error> {
         }
     }
     compensations(steps)?;
+    lists(steps)?;
     acyclic(steps)
+}
+
+/// What the step for an item of this one is called.
+pub(super) fn item_name(of: &Name, index: u16) -> String {
+    format!("{of}.{index}")
+}
+
+fn lists(steps: &[StepSpec]) -> Result<(), Error> {
+    let is_item = |of: &Name, other: &StepSpec| {
+        let index = other.name.as_str().strip_prefix(of.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        index.is_some_and(|index| index.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    for step in steps {
+        let is_list = step.foreach().is_some();
+        let misnamed =
+            step.name.as_str().len() > ITEM_OF_BYTES_MAX || steps.iter().any(|other| is_item(&step.name, other));
+        if step.item().is_some() || (is_list && (misnamed || step.compensates.is_some())) {
+            return Err(Error::Foreach { name: step.name.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn compensations(steps: &[StepSpec]) -> Result<(), Error> {
@@ -108,6 +146,7 @@ fn compensations(steps: &[StepSpec]) -> Result<(), Error> {
             steps[usize::from(of)].compensates.is_some()
                 || !step.depends_on.is_empty()
                 || step.approve.is_some()
+                || step.when().is_some()
                 || !targets.insert(of)
         });
         if misused || depends_on_one {

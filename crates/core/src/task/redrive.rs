@@ -8,6 +8,7 @@
 use super::{
     apply::{At, Effect, Refusal},
     follow,
+    spec::Item,
     state::{Step, TaskRows},
     table::{Status, Verb},
 };
@@ -44,10 +45,14 @@ pub(super) fn redrive(rows: &mut TaskRows, at: At, effects: &mut Vec<Effect>) ->
     }
     rows.task.failing = None;
     let again = to_do_again(rows);
+    let stale = stale_lists(rows, &again);
     for (step, again) in rows.steps.iter_mut().zip(again) {
         if again {
             reset(step, at.now_ms);
         }
+    }
+    for of in stale {
+        forget_items(rows, of, at);
     }
     follow::open_ready(rows, at, effects);
     follow::end_if_done(rows, at, effects); // a cancelled task whose last step had still succeeded
@@ -59,8 +64,11 @@ fn to_do_again(rows: &TaskRows) -> Vec<bool> {
     let undone = |index: u16| {
         rows.steps.iter().any(|step| step.spec.compensates == Some(index) && step.status == Status::Success)
     };
-    let starts_over =
-        |(index, step): (u16, &Step)| step.status != Status::Success || step.is_compensation() || undone(index);
+    let in_use = |item: Item| rows.steps[usize::from(item.of)].fan.is_some_and(|count| item.index < count);
+    let starts_over = |(index, step): (u16, &Step)| {
+        let wanted = step.spec.item().is_none_or(in_use);
+        wanted && (step.status != Status::Success || step.is_compensation() || undone(index))
+    };
     let mut again: Vec<bool> = rows.indexed().map(starts_over).collect();
     loop {
         let after_one = |step: &Step| step.spec.depends_on.iter().any(|of| again[usize::from(*of)]);
@@ -71,7 +79,27 @@ fn to_do_again(rows: &TaskRows) -> Vec<bool> {
     }
 }
 
-fn reset(step: &mut Step, now_ms: u64) {
+/// The steps whose lists may be others the next time: what they are made of starts over, or they had ended themselves.
+fn stale_lists(rows: &TaskRows, again: &[bool]) -> Vec<u16> {
+    let stale = |(index, step): &(u16, &Step)| {
+        let anew = step.spec.depends_on.iter().any(|of| again[usize::from(*of)]);
+        step.fan.is_some() && again[usize::from(*index)] && (anew || step.status == Status::Success)
+    };
+    rows.indexed().filter(stale).map(|(index, _)| index).collect()
+}
+
+/// The list of this step is to be made anew. The steps for its items rest until then.
+fn forget_items(rows: &mut TaskRows, of: u16, at: At) {
+    rows.steps[usize::from(of)].fan = None;
+    for step in rows.steps.iter_mut().filter(|step| step.spec.item().is_some_and(|item| item.of == of)) {
+        if step.status != Status::Pending {
+            reset(step, at.now_ms);
+        }
+        step.go(Verb::Skip, Status::Skipped, at.now_ms);
+    }
+}
+
+pub(super) fn reset(step: &mut Step, now_ms: u64) {
     step.go(Verb::Redrive, Status::Pending, now_ms);
     step.attempt = 0;
     step.due_ms = 0;
@@ -81,4 +109,5 @@ fn reset(step: &mut Step, now_ms: u64) {
     step.result_pos = 0;
     step.success = 0;
     step.decided_by = None;
+    step.passed = false;
 }

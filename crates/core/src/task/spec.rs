@@ -4,6 +4,9 @@ use crate::{backoff::Backoff, content::ContentRef, hash::Hash, id::RequestId, la
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The place of a task's own input among the content of its op: no step has it.
+pub const INPUT_PLACE: u16 = 0x0fff;
+
 /// The body of a ScheduleJob op.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
@@ -16,6 +19,8 @@ pub struct Schedule {
     /// One trace a task.
     #[serde(with = "crate::hex128")]
     pub trace_id: u128,
+    /// What the task was given; its bytes lie at [`INPUT_PLACE`].
+    pub input: Option<ContentRef>,
     /// The graph.
     pub steps: Vec<StepSpec>,
 }
@@ -41,6 +46,53 @@ pub struct StepSpec {
     pub timeout_ms: Option<u64>,
     /// What a person must agree to before it runs.
     pub approve: Option<Ask>,
+    /// What has to be worked out before it can run; most steps have nothing of the kind.
+    pub flow: Option<Box<Flow>>,
+}
+
+/// What a step needs of the rest of its task. The kernel keeps the expressions and does not read them: what they come to
+/// depends on content, so the node that holds the step evaluates them and puts the outcome on the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// It runs only if this holds.
+    pub when: Option<String>,
+    /// It runs once for each item of this list.
+    pub foreach: Option<String>,
+    /// Whether its input has expressions in it.
+    pub templated: bool,
+    /// Set on a step that runs for one item of another.
+    pub item: Option<Item>,
+}
+
+/// Which item a step runs for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The place of the step with the list.
+    pub of: u16,
+    /// The item's place in the list, from 0.
+    pub index: u16,
+}
+
+impl StepSpec {
+    /// Its condition, if it has one.
+    pub fn when(&self) -> Option<&str> {
+        self.flow.as_ref()?.when.as_deref()
+    }
+
+    /// Its list, if it runs for each item of one.
+    pub fn foreach(&self) -> Option<&str> {
+        self.flow.as_ref()?.foreach.as_deref()
+    }
+
+    /// The item that it runs for, if it runs for one.
+    pub fn item(&self) -> Option<Item> {
+        self.flow.as_ref()?.item
+    }
+
+    /// Whether its input has expressions in it.
+    pub fn is_templated(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| flow.templated)
+    }
 }
 
 /// How often and how soon a failed step is tried again.

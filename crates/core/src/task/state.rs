@@ -66,6 +66,8 @@ pub struct Task {
     pub failing: Option<Failing>,
     /// Set once somebody cancelled it.
     pub cancel: Option<CancelMode>,
+    /// What it was given.
+    pub input: Option<ContentRef>,
     /// Hash of the result: of the last step's content, or of the hashes of all last steps'.
     pub result_hash: Option<Hash>,
 }
@@ -93,6 +95,10 @@ pub struct Step {
     pub status: Status,
     /// Whether nothing stands before it any more.
     pub ready: bool,
+    /// Whether its condition was found to hold.
+    pub passed: bool,
+    /// How many items it runs for, once that is known.
+    pub fan: Option<u16>,
     /// Attempts since submit or redrive.
     pub attempt: u32,
     /// Claims in all its life. The fence: only grows.
@@ -186,6 +192,25 @@ impl TaskRows {
         StepId { task: self.task.id, index }
     }
 
+    /// The steps that run for the items of the step at `of`, in the order of the items.
+    pub fn items(&self, of: u16) -> impl Iterator<Item = (u16, &Step)> {
+        let count = self.steps.get(usize::from(of)).and_then(|step| step.fan).unwrap_or(0);
+        let is_one = move |step: &Step| step.spec.item().is_some_and(|item| item.of == of && item.index < count);
+        self.indexed().filter(move |(_, step)| is_one(step))
+    }
+
+    /// Where the input of the step at `index` lies: that of an item is the input of the step with the list.
+    pub fn input_place(&self, index: u16) -> u16 {
+        self.steps.get(usize::from(index)).and_then(|step| step.spec.item()).map_or(index, |item| item.of)
+    }
+
+    /// Whether the step at `index` is one of the last: its result is the task's, or a part of it.
+    pub fn is_last(&self, index: u16) -> bool {
+        let step = &self.steps[usize::from(index)];
+        let apart = step.is_compensation() || step.spec.item().is_some();
+        !apart && !self.steps.iter().any(|other| other.spec.depends_on.contains(&index))
+    }
+
     /// The steps with their places.
     pub fn indexed(&self) -> impl Iterator<Item = (u16, &Step)> {
         (0u16..).zip(&self.steps)
@@ -196,6 +221,17 @@ impl Step {
     /// Whether a worker may take it at `now_ms`.
     pub fn is_claimable(&self, now_ms: u64) -> bool {
         self.ready && (self.status == Status::Pending || (self.status == Status::Retrying && self.due_ms <= now_ms))
+    }
+
+    /// Whether the node that holds it has something to work out instead of running its agent: whether its condition holds, for
+    /// which items it runs, or, when those are done, what they came to.
+    pub fn is_inward(&self) -> bool {
+        self.is_weighed() || self.spec.foreach().is_some()
+    }
+
+    /// Whether its condition is to be looked at next.
+    pub fn is_weighed(&self) -> bool {
+        self.spec.when().is_some() && !self.passed && self.fan.is_none()
     }
 
     /// Whether it undoes another step's work.
@@ -209,6 +245,12 @@ impl Step {
         self.status = to;
         self.rev += 1;
         self.updated_ms = now_ms;
+    }
+
+    /// Ends a hold that was no attempt: the node only worked something out.
+    pub(super) fn end_hold(&mut self) {
+        self.lease = None;
+        self.attempt -= 1;
     }
 
     /// Ends the running attempt: the lease goes, the history grows.

@@ -33,6 +33,7 @@ pub(super) fn submit(
         successes: 0,
         failing: None,
         cancel: None,
+        input: schedule.input,
         result_hash: None,
     };
     let steps = schedule.steps.iter().map(|spec| fresh(spec, at.now_ms)).collect();
@@ -41,13 +42,15 @@ pub(super) fn submit(
     Ok(rows)
 }
 
-fn fresh(spec: &StepSpec, now_ms: u64) -> Step {
+pub(super) fn fresh(spec: &StepSpec, now_ms: u64) -> Step {
     Step {
         result_pos: 0,
         rev: 1,
         spec: spec.clone(),
         status: Status::Pending,
         ready: false,
+        passed: false,
+        fan: None,
         attempt: 0,
         epoch: 0,
         due_ms: 0,

@@ -59,7 +59,11 @@ pub enum Verb {
     TimeOut,
     /// The task was cancelled.
     Cancel,
-    /// It is not needed any more.
+    /// The holder found that its condition holds.
+    Pass,
+    /// The holder found out for which items it runs.
+    FanOut,
+    /// It is not needed any more, or the holder found that its condition does not hold.
     Skip,
     /// It is to be tried again from the start.
     Redrive,
@@ -83,6 +87,9 @@ pub const TRANSITIONS: &[(Status, Verb, &[Status])] = &[
     (Waiting,    Verb::Cancel,   &[Cancelled]),
     (Running,    Verb::Cancel,   &[Cancelled]),
     (Retrying,   Verb::Cancel,   &[Cancelled]),
+    (Running,    Verb::Pass,     &[Pending, Waiting, Cancelled]),
+    (Running,    Verb::FanOut,   &[Pending, Cancelled]),
+    (Running,    Verb::Skip,     &[Skipped]),
     (Pending,    Verb::Skip,     &[Skipped]),
     (Waiting,    Verb::Skip,     &[Skipped]),
     (Retrying,   Verb::Skip,     &[Skipped]),

@@ -31,10 +31,11 @@ pub fn validate(rows: &TaskRows) -> Result<(), Invalid> {
     }
 }
 
-fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 12] {
+fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 14] {
     let status = step.status;
     let at_rest = status.is_terminal();
-    let succeeded = |of: &u16| rows.steps[usize::from(*of)].status == Status::Success;
+    let status_of = |of: &u16| rows.steps[usize::from(*of)].status;
+    let done = |of: &u16| matches!(status_of(of), Status::Success | Status::Skipped);
     let counted = rows.steps.iter().filter(|other| other.success == step.success).count();
     [
         ((status == Status::Running) == step.lease.is_some(), "a step is leased exactly while it runs"),
@@ -44,9 +45,14 @@ fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 12] {
         ((status == Status::Success) == (step.success > 0), "a place among the successes exactly on success"),
         (step.success == 0 || counted == 1, "no two successes have one place"),
         (!step.ready || !at_rest, "a step that ended is not ready"),
-        (!step.ready || step.spec.depends_on.iter().all(succeeded), "a ready step's dependencies have succeeded"),
+        (!step.ready || step.spec.depends_on.iter().all(done), "a ready step's dependencies are done"),
+        (step.fan.is_none() || step.spec.foreach().is_some(), "only a step with a list runs for its items"),
+        (step.fan.is_none_or(|count| items(rows, step) == usize::from(count)), "every item of a list has its step"),
         (status != Status::Waiting || (step.spec.approve.is_some() && !step.ready), "only a step that asks waits"),
-        (status != Status::Retrying || (step.due_ms > 0 && step.attempt > 0), "a retrying step was tried and is due"),
+        (
+            status != Status::Retrying || (step.due_ms > 0 && (step.attempt > 0 || step.is_inward())),
+            "a retrying step was tried and is due",
+        ),
         (
             step.history.len() <= HISTORY_MAX && step.history.is_sorted_by_key(|a| a.epoch),
             "history is short and in order",
@@ -58,6 +64,12 @@ fn step_rules(rows: &TaskRows, step: &Step) -> [(bool, &'static str); 12] {
     ]
 }
 
+/// How many items of the step's list have a step.
+fn items(rows: &TaskRows, step: &Step) -> usize {
+    let place = rows.indexed().find(|(_, other)| std::ptr::eq(*other, step));
+    place.map_or(0, |(index, _)| rows.items(index).count())
+}
+
 fn task_rules(rows: &TaskRows) -> [(bool, &'static str); 6] {
     let task = &rows.task;
     let all_at_rest = rows.steps.iter().all(|step| step.status.is_terminal());
@@ -66,8 +78,9 @@ fn task_rules(rows: &TaskRows) -> [(bool, &'static str); 6] {
     [
         (task.status.is_terminal() == all_at_rest, "a task has ended exactly when all its steps have"),
         (
-            task.status != Status::Success || graph().all(|step| step.status == Status::Success),
-            "a task succeeds only with all its steps",
+            task.status != Status::Success
+                || graph().all(|step| matches!(step.status, Status::Success | Status::Skipped)),
+            "a task succeeds only with all its steps that were wanted",
         ),
         ((task.status == Status::Success) == task.result_hash.is_some(), "a result hash exactly on success"),
         (task.status.is_terminal() || rows.steps.iter().any(moves), "an open task has something that can go on"),

@@ -61,7 +61,7 @@ fn histories_are_not_all_refusals() {
     let mut runner = TestRunner::deterministic();
     let (mut took_effect, mut refused, mut successes, mut compensated) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
-    for _ in 0..120 {
+    for _ in 0..180 {
         let moves = moves(20..140).new_tree(&mut runner).unwrap().current();
         let ops = history(3, &moves);
         let fold = Fold::of(ops.clone());

@@ -11,7 +11,7 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     op::{Body, Chain, Header, Held, Op, Scope, WriteClass},
-    task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
 pub(crate) const START_MS: u64 = 1_000_000;
@@ -133,7 +133,9 @@ pub(crate) fn result(text: &str) -> ContentRef {
 
 pub(crate) fn submit(steps: Vec<StepSpec>) -> Body {
     let (name, key) = (name("task"), IdempotencyKey::Given(name("key")));
-    Body::ScheduleJob { schedule: Schedule { name, key, fingerprint: Hash::default(), trace_id: 1, steps } }
+    Body::ScheduleJob {
+        schedule: Schedule { name, key, fingerprint: Hash::default(), trace_id: 1, input: None, steps },
+    }
 }
 
 pub(crate) fn step(id: &str, depends_on: &[u16], compensates: Option<u16>, asks: bool) -> StepSpec {
@@ -147,7 +149,14 @@ pub(crate) fn step(id: &str, depends_on: &[u16], compensates: Option<u16>, asks:
         retry: RetryPolicy { max_attempts: 2, backoff: Backoff { base_ms: 10, max_ms: 40 } },
         timeout_ms: None,
         approve: asks.then(|| Ask { text: ASK.to_owned(), deadline_ms: Some(500) }),
+        flow: None,
     }
+}
+
+/// The same step with a condition and a list.
+pub(crate) fn weighed(step: StepSpec) -> StepSpec {
+    let text = || Some("input".to_owned());
+    StepSpec { flow: Some(Box::new(Flow { when: text(), foreach: text(), ..Flow::default() })), ..step }
 }
 
 /// Held by whoever made the claim that is `op`.

@@ -1,7 +1,7 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
 use crate::{
-    author::{ASK, Author, START_MS, name, repository, result, scope, step, submit, thread},
+    author::{ASK, Author, START_MS, name, repository, result, scope, step, submit, thread, weighed},
     locking, talking,
 };
 use proptest::{collection::vec, prelude::*};
@@ -60,7 +60,7 @@ impl Story {
             step("undo-b", &[], Some(1), false),
         ];
         let first = story.authors[0].say(scope(0), START_MS, submit(diamond));
-        let second = story.authors[1].say(scope(1), START_MS, submit(vec![step("only", &[], None, false)]));
+        let second = story.authors[1].say(scope(1), START_MS, submit(vec![weighed(step("only", &[], None, false))]));
         story.ops.extend([first, second]);
         (0..story.authors.len()).for_each(|who| story.hear(who));
         story
@@ -163,7 +163,14 @@ impl Story {
         match one.what {
             25..=44 => author.claim(scope, with(&|step| step.is_claimable(self.now_ms))),
             45..=47 => author.claim(scope, any),
-            48..=62 => Body::CompleteJob { held, result: result(&one.pick.to_string()) },
+            48..=62 => match &rows.steps[usize::from(running)] {
+                step if step.is_weighed() && one.gap_ms.is_multiple_of(4) => Body::SkipWork { held, reason: text() },
+                step if step.is_weighed() => Body::PassWork { held },
+                step if step.spec.foreach().is_some() && step.fan.is_none() => {
+                    Body::FanOut { held, count: (one.gap_ms % 3) as u16 }
+                }
+                _ => Body::CompleteJob { held, result: result(&one.pick.to_string()) },
+            },
             63..=66 => Body::FailJob { held, retryable: true, jitter_ms, error: text() },
             67..=68 => Body::FailJob { held, retryable: false, jitter_ms, error: text() },
             69..=70 => Body::YieldWork { held, reason: text() },

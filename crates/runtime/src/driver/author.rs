@@ -116,7 +116,13 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         // What an attempt's own end frees, besides what a stop does.
-        if let Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } = body {
+        if let Body::CompleteJob { held, .. }
+        | Body::FailJob { held, .. }
+        | Body::YieldWork { held, .. }
+        | Body::PassWork { held }
+        | Body::SkipWork { held, .. }
+        | Body::FanOut { held, .. } = body
+        {
             self.attempts.end(StepId { task, index: held.step }, held.epoch);
         }
         // Offers made while the effects were taken up have left theirs behind.

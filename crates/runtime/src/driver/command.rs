@@ -364,7 +364,7 @@ impl Command {
             Self::Wait { .. }
             | Self::Claim { .. }
             | Self::Heartbeat { .. }
-            | Self::Finish { outcome: Outcome::Failed { .. }, .. }
+            | Self::Finish { outcome: Outcome::Failed { .. } | Outcome::Weighed(_), .. }
             | Self::Yield { .. }
             | Self::Life(_)
             | Self::Cancel { .. }

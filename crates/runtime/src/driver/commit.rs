@@ -114,6 +114,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         if step.status != Status::Running || step.epoch != hold.epoch {
             return; // cancelled or expired meanwhile
         }
+        if step.is_inward() {
+            let outcome = self.work_out(hold, batch);
+            return self.handle_finished(Finished { hold, outcome });
+        }
         let (agent, attempt, name) = (step.spec.agent.clone(), step.attempt, step.spec.name.clone());
         let timeout_ms = step.spec.timeout_ms;
         let namespace = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());

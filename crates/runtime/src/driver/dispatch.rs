@@ -1,7 +1,7 @@
 //! Who runs next: the ready window, filled from offers and, when those have overflowed, from the store's queues.
 
 use super::{attempts::Worker, commit::earlier, engine::Engine};
-use crate::world::{Alert, Hold, World};
+use crate::world::{Alert, Hold, Pool, World};
 use relaymesh_core::{
     id::{StepId, TaskId},
     lanes::Priority,
@@ -13,10 +13,10 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// A step became ready. Claimed in this very batch if a slot is free and nobody waits before it.
     pub(super) fn offer(&mut self, task: TaskId, index: u16) {
         let Some((step, _)) = self.step(task, index) else { return };
-        if !self.world.knows(&step.spec.agent) {
+        if !self.is_ours(step) {
             return; // a worker from outside will claim it
         }
-        let pools = self.world.pools(&step.spec.agent);
+        let pools = self.pools(step);
         let has_place = self.attempts.has_room(pools);
         let free = !self.closing && self.attempts.own() < self.config.slots;
         if !pools.is_empty() && (!has_place || self.waits_for_place(&step.spec.agent)) {
@@ -49,7 +49,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.backlog = false;
             }
             let Some((priority, (task, index))) = self.window.pop() else { return };
-            let has_place = |(step, _): (&Step, _)| self.attempts.has_room(self.world.pools(&step.spec.agent));
+            let has_place = |(step, _): (&Step, _)| self.attempts.has_room(self.pools(step));
             if self.step(task, index).is_none_or(has_place) {
                 self.claim_queued(task, index);
             } else {
@@ -90,7 +90,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some(lease) = step.lease.clone() else { return };
         let hold = Hold { step: StepId { task, index }, epoch, token: lease.token };
         if lease.worker == self.worker {
-            let pools = self.world.pools(&step.spec.agent).iter().map(|pool| pool.name.clone()).collect();
+            let pools = self.pools(step).iter().map(|pool| pool.name.clone()).collect();
             self.attempts.begin(hold.step, epoch, Worker::Own, pools);
             self.open.after.starts.push(hold);
         } else {
@@ -99,6 +99,16 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.attempts.begin(hold.step, epoch, worker, Vec::new());
             self.open.after.leases.push(hold);
         }
+    }
+
+    /// Whether this node has something to do about the step: its agent is here, or there is something to work out.
+    fn is_ours(&self, step: &Step) -> bool {
+        step.is_inward() || self.world.knows(&step.spec.agent)
+    }
+
+    /// What the next attempt takes a place in. To work something out takes none.
+    fn pools(&self, step: &Step) -> &[Pool] {
+        if step.is_inward() { &[] } else { self.world.pools(&step.spec.agent) }
     }
 
     /// The live rows of a step.
@@ -167,9 +177,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { return Ok(false) };
         let Some((step, _)) = self.step(task, key.place()) else { return Ok(false) };
-        let wanted = step.is_claimable(now_ms) && self.world.knows(&step.spec.agent);
+        let wanted = step.is_claimable(now_ms) && self.is_ours(step);
         let agent = step.spec.agent.clone();
-        let pools = self.world.pools(&agent);
+        let pools = self.pools(step);
         let parks = wanted && !pools.is_empty() && (!self.attempts.has_room(pools) || self.waits_for_place(&agent));
         match (wanted, parks) {
             (true, false) => self.enqueue(task, key.place()),

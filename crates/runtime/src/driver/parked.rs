@@ -174,7 +174,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { return Ok(()) };
         let Some((step, _)) = self.step(task, key.place()) else { return Ok(()) };
-        if !step.is_claimable(now_ms) || step.spec.agent != *agent {
+        if !step.is_claimable(now_ms) || step.spec.agent != *agent || step.is_inward() {
             self.cache.settle(task, self.settled_batch());
             return Ok(());
         }

@@ -4,7 +4,7 @@ use super::{
     command::{Answer, Caller, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
     engine::Engine,
 };
-use crate::world::{Finished, Hold, Outcome, World};
+use crate::world::{Finished, Hold, Outcome, Weighed, World};
 use relaymesh_core::{
     backoff::JITTER_MS_MAX,
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX},
@@ -36,7 +36,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Life(command) => self.life(&caller, command),
             Command::Record { hold, artifact } => self.record(&caller, hold, artifact).map(done),
             Command::Claim { step, worker, lease_ms } => {
-                self.claim(&caller, step, worker, lease_ms).map(Answer::Claimed)
+                self.claim_outside(&caller, step, worker, lease_ms).map(Answer::Claimed)
             }
             Command::Heartbeat { worker } => Ok(self.heartbeat(worker)),
             Command::Finish { hold, outcome } => self.finish(&caller, hold, outcome).map(done),
@@ -156,6 +156,15 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.open.after.replies.push((reply, answer));
     }
 
+    /// A claim of a worker from outside. What is to be worked out about a step is for the node: a worker would have nothing to do.
+    fn claim_outside(&mut self, caller: &Caller, step: StepId, worker: WorkerId, lease_ms: u64) -> Result<Hold, Error> {
+        self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        if let Some((row, _)) = self.step(step.task, step.index).filter(|(row, _)| row.is_inward()) {
+            return Err(Refusal::NotReady { name: row.spec.name.clone() }.into());
+        }
+        self.claim(caller, step, worker, lease_ms)
+    }
+
     pub(super) fn claim(
         &mut self,
         caller: &Caller,
@@ -197,6 +206,16 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let jitter_ms = self.jitter_ms();
                 let body = Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
                 self.fenced(caller, hold, "fail", body)
+            }
+            Outcome::Weighed(found) => {
+                let (verb, body) = match found {
+                    Weighed::Passed => ("pass", Body::PassWork { held: held(hold) }),
+                    Weighed::Skipped { reason } => {
+                        ("skip", Body::SkipWork { held: held(hold), reason: shortened(&reason) })
+                    }
+                    Weighed::Fanned { count } => ("fan out", Body::FanOut { held: held(hold), count }),
+                };
+                self.fenced(caller, hold, verb, body)
             }
         }
     }
@@ -244,7 +263,7 @@ fn sized(outcome: Outcome) -> Outcome {
             Ok(()) => outcome,
             Err(error) => Outcome::Failed { error: error.to_string(), retryable: false },
         },
-        Outcome::Failed { .. } => outcome,
+        Outcome::Failed { .. } | Outcome::Weighed(_) => outcome,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{node::REMOTE_AGENT, rng::Rng};
 use relaymesh_core::task::request::Request;
 use serde_json::{Value, json};
 
-/// A graph of one to five steps; some with compensations, approvals, time limits.
+/// A graph of one to five steps; some with compensations, approvals, time limits, conditions, lists.
 pub(super) fn random(rng: &mut Rng) -> Request {
     let count = 1 + rng.weighted(&[40, 25, 20, 10, 5]);
     let mut steps: Vec<Value> = Vec::new();
@@ -22,11 +22,27 @@ pub(super) fn random(rng: &mut Rng) -> Request {
             step["compensate"] = json!(name);
             undo.push(random_step(&name, rng));
         }
+        if rng.chance(120) {
+            let of = if place > 0 && rng.chance(700) { format!("s{}", rng.index(place)) } else { String::new() };
+            let least = rng.between(0, 2_000);
+            let known = || format!("default(steps.{of}.result.n, 0) < {least}");
+            step["when"] = json!(if of.is_empty() { (least < 1_400).to_string() } else { known() });
+        }
+        if rng.chance(100) {
+            let items: Vec<u64> = (0..rng.between(0, 3)).map(|index| index * 10).collect();
+            step["foreach"] = json!(items);
+            step["input"] = json!({ "is": "${{ item }}", "text": "number ${{ index }}" });
+        }
         steps.push(step);
     }
     steps.extend(undo);
     let flow = json!({ "name": format!("flow-{}", rng.between(0, 9)), "steps": steps });
     serde_json::from_value(flow).expect("a flow that a user could have written")
+}
+
+/// What the agent of a random list is given for the item at this place.
+pub(crate) fn item_input(index: u16) -> String {
+    json!({ "is": index * 10, "text": format!("number {index}") }).to_string()
 }
 
 fn random_step(name: &str, rng: &mut Rng) -> Value {

@@ -14,6 +14,7 @@ mod sender;
 mod worker;
 
 pub(crate) use client::{Client, Next};
+pub(crate) use flow::item_input;
 pub(crate) use janitor::Janitor;
 pub(crate) use locker::Locker;
 pub(crate) use recipient::Recipient;

@@ -123,7 +123,14 @@ impl Leases {
                     LeaseRet::Claimed(rows.steps[usize::from(*step)].epoch),
                 );
             }
-            Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } if by_driver => {
+            Body::CompleteJob { held, .. }
+            | Body::FailJob { held, .. }
+            | Body::YieldWork { held, .. }
+            | Body::PassWork { held }
+            | Body::SkipWork { held, .. }
+            | Body::FanOut { held, .. }
+                if by_driver =>
+            {
                 self.own(StepId { task, index: held.step }, LeaseOp::End { epoch: held.epoch }, LeaseRet::Ended);
             }
             Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
@@ -138,6 +145,9 @@ impl Leases {
             | Body::CompleteJob { .. }
             | Body::FailJob { .. }
             | Body::YieldWork { .. }
+            | Body::PassWork { .. }
+            | Body::SkipWork { .. }
+            | Body::FanOut { .. }
             | Body::ScheduleJob { .. }
             | Body::CancelTask { mode: CancelMode::Soft, .. }
             | Body::RedriveTask { .. }

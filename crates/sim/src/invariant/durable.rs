@@ -65,10 +65,16 @@ impl Invariant for Durable {
         }
     }
 
-    /// An agent gets what was submitted, byte for byte.
+    /// An agent gets what was submitted, byte for byte; for an item, with the item filled in.
     fn work(&mut self, work: &Work, ledger: &Ledger) -> Verdict {
         let Some(seen) = ledger.tasks.get(&work.hold.step.task) else { return Ok(()) };
-        let Some(input) = seen.rows.steps[usize::from(work.hold.step.index)].spec.input else { return Ok(()) };
+        let spec = &seen.rows.steps[usize::from(work.hold.step.index)].spec;
+        let Some(input) = spec.input else { return Ok(()) };
+        if let Some(item) = spec.item() {
+            let expected = crate::actor::item_input(item.index);
+            let same = work.input == Content::Inline(expected.into_bytes());
+            return ensure(same, || format!("{} was given {:?} for item {}", work.hold.step, work.input, item.index));
+        }
         let given = work.input.named(input.media);
         ensure(given == input, || format!("{} was given another input than was submitted", work.hold.step))
     }

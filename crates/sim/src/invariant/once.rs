@@ -76,6 +76,9 @@ impl Once {
             Body::ClaimWork { .. }
             | Body::FailJob { .. }
             | Body::YieldWork { .. }
+            | Body::PassWork { .. }
+            | Body::SkipWork { .. }
+            | Body::FanOut { .. }
             | Body::ExpireWork { .. }
             | Body::TimeoutWork { .. }
             | Body::CancelTask { .. }

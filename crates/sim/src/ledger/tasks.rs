@@ -44,6 +44,9 @@ impl Ledger {
             Body::CompleteJob { .. }
             | Body::FailJob { .. }
             | Body::YieldWork { .. }
+            | Body::PassWork { .. }
+            | Body::SkipWork { .. }
+            | Body::FanOut { .. }
             | Body::ExpireWork { .. }
             | Body::TimeoutWork { .. }
             | Body::CancelTask { .. }
@@ -68,6 +71,7 @@ impl Ledger {
         });
         seen.cancels += usize::from(op.body.kind() == Kind::CancelTask);
         seen.statuses.insert(rows.task.status);
+        seen.step_statuses.resize(rows.steps.len(), BTreeSet::from([Status::Pending])); // items of lists come later
         for (statuses, step) in seen.step_statuses.iter_mut().zip(&rows.steps) {
             statuses.insert(step.status);
         }

@@ -138,7 +138,8 @@ impl Author {
             steps[usize::from(*place)].input = Some(content.named(Media::Json));
         }
         let fingerprint = Hash::sha256(format!("{steps:?}").as_bytes());
-        let schedule = Schedule { name: graph.namespace.clone(), key, fingerprint, trace_id: self.next(), steps };
+        let schedule =
+            Schedule { name: graph.namespace.clone(), key, fingerprint, trace_id: self.next(), input: None, steps };
         self.tasks.insert(id, (None, Saved::default()));
         self.say_in(graph.namespace.clone(), id, Body::ScheduleJob { schedule }).unwrap();
         for (place, content) in &graph.inputs {

@@ -25,6 +25,7 @@ pub fn step(text: &str) -> StepSpec {
         retry: RetryPolicy { max_attempts: 3, backoff: Backoff { base_ms: 1_000, max_ms: 60_000 } },
         timeout_ms: None,
         approve: None,
+        flow: None,
     }
 }
 

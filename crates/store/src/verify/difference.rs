@@ -73,6 +73,7 @@ pub(super) fn compare(stored: &TaskRows, rebuilt: &TaskRows) -> Vec<Difference> 
         successes,
         failing,
         cancel,
+        input,
         result_hash
     );
     for (stored, rebuilt) in stored.steps.iter().zip(&rebuilt.steps) {
@@ -89,6 +90,8 @@ pub(super) fn compare(stored: &TaskRows, rebuilt: &TaskRows) -> Vec<Difference> 
             spec,
             status,
             ready,
+            passed,
+            fan,
             attempt,
             epoch,
             due_ms,

@@ -14,7 +14,7 @@ use relaymesh_core::{
     kernel::Rows,
     op::Scope,
     row::StateHash,
-    task::{Status, Task, TaskRows},
+    task::{Status, Task, TaskRows, spec::INPUT_PLACE},
 };
 use std::collections::BTreeMap;
 
@@ -170,9 +170,12 @@ fn check_task<R: Reader>(reader: &mut R, task: &Task, life: Life, sums: &mut Sum
         return Err(lookup("idempotency row", format!("{expected:?}"), format!("{found:?}")));
     }
     let scope = Scope::Task(task.id);
+    if let Some(input) = &task.input {
+        check_content(reader, scope, ContentKey::new(task.key, INPUT_PLACE), input)?;
+    }
     for (place, step) in rows.indexed() {
         if let Some(input) = &step.spec.input {
-            check_content(reader, scope, ContentKey::new(task.key, place), input)?;
+            check_content(reader, scope, ContentKey::new(task.key, rows.input_place(place)), input)?;
         }
         if let Some(result) = &step.result {
             check_content(reader, scope, ContentKey::new(step.result_pos, 0), result)?;

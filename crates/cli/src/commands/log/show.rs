@@ -119,6 +119,9 @@ fn step(body: &Body) -> Option<u16> {
         Body::CompleteJob { held, .. }
         | Body::FailJob { held, .. }
         | Body::YieldWork { held, .. }
+        | Body::PassWork { held }
+        | Body::SkipWork { held, .. }
+        | Body::FanOut { held, .. }
         | Body::RecordArtifact { held, .. } => Some(held.step),
         Body::ScheduleJob { .. }
         | Body::CancelTask { .. }

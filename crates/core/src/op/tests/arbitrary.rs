@@ -12,7 +12,7 @@ use crate::{
     name::Name,
     op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
     row::StateHash,
-    task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -137,6 +137,9 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::Checkpoint => (any::<(u64, u128)>(), vec(chain_head(), 0..4))
             .prop_map(|((pos, state), heads)| Body::Checkpoint { pos, heads, state: StateHash(state) })
             .boxed(),
+        Kind::PassWork => held().prop_map(|held| Body::PassWork { held }).boxed(),
+        Kind::SkipWork => (held(), any::<String>()).prop_map(|(held, reason)| Body::SkipWork { held, reason }).boxed(),
+        Kind::FanOut => (held(), any::<u16>()).prop_map(|(held, count)| Body::FanOut { held, count }).boxed(),
     }
 }
 
@@ -209,16 +212,20 @@ fn schedule() -> impl Strategy<Value = Schedule> {
         any::<[u8; 16]>().prop_map(|bytes| IdempotencyKey::RequestId(RequestId::from_bytes(bytes))),
         name().prop_map(IdempotencyKey::Given),
     ];
-    (name(), key, hash(), any::<u128>(), vec(step(), 0..4))
-        .prop_map(|(name, key, fingerprint, trace_id, steps)| Schedule { name, key, fingerprint, trace_id, steps })
+    (name(), key, hash(), any::<u128>(), option::of(content()), vec(step(), 0..4)).prop_map(
+        |(name, key, fingerprint, trace_id, input, steps)| Schedule { name, key, fingerprint, trace_id, input, steps },
+    )
 }
 
 fn step() -> impl Strategy<Value = StepSpec> {
     let graph = (vec(any::<u16>(), 0..4), any::<Option<u16>>(), option::of(content()));
     let ask = option::of(any::<(String, Option<u64>)>().prop_map(|(text, deadline_ms)| Ask { text, deadline_ms }));
-    let limits = (any::<(u32, u64, u64)>(), any::<Option<u64>>(), ask);
+    let item = |(of, index)| Item { of, index };
+    let flow = any::<(Option<String>, Option<String>, bool, Option<(u16, u16)>)>()
+        .prop_map(move |(when, foreach, templated, of)| Flow { when, foreach, templated, item: of.map(item) });
+    let limits = (any::<(u32, u64, u64)>(), any::<Option<u64>>(), ask, option::of(flow.prop_map(Box::new)));
     (name(), name(), select(&Priority::ALL[..]), graph, limits).prop_map(
-        |(name, agent, priority, (depends_on, compensates, input), (retry, timeout_ms, approve))| StepSpec {
+        |(name, agent, priority, (depends_on, compensates, input), (retry, timeout_ms, approve, flow))| StepSpec {
             name,
             agent,
             priority,
@@ -228,6 +235,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             retry: RetryPolicy { max_attempts: retry.0, backoff: Backoff { base_ms: retry.1, max_ms: retry.2 } },
             timeout_ms,
             approve,
+            flow,
         },
     )
 }

@@ -15,11 +15,13 @@ use crate::{
 const GOLDEN: &[(Kind, &str)] = &[
     (Kind::ScheduleJob, "\
         010199c82cc001000000000000000000010199c82cc0000000000000000000000101018180b3c19c33030199c82cc0000000\
-        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900000101077265\
+        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900000102077265\
         6c65617365010199c82cc000000000000000000000041f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f90\
-        7bfd1047ef9bafcdf8acd1910103046563686f046563686f0100000144136fa355b3678a1146ad16f7e8649e94fb4fc21fe7\
-        7e8310c060f61caaff8a020003e807e0d4030000077075626c697368046563686f0001000000070ae80701b0ea0101085075\
-        626c6973683f01e0d40304756e646f046563686f010001000003e807e0d4030000\
+        7bfd1047ef9bafcdf8acd19101016b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b01000304\
+        6563686f046563686f0100000144136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a020003e807\
+        e0d403000000077075626c697368046563686f0001000000070ae80701b0ea0101085075626c6973683f01e0d40301011673\
+        746570732e6563686f2e726573756c74203d3d203101035b315d010004756e646f046563686f010001000003e807e0d40300\
+        0000\
     "),
     (Kind::ClaimWork, "\
         010199c82cc002000000000000000000020199c82cc0000000000000000000000101028280b3c19c33030199c82cc0000000\
@@ -157,14 +159,39 @@ const GOLDEN: &[(Kind, &str)] = &[
         000000000000000105616c69636503636c690764656661756c740300001b01e807010199c82cc00000000000000000000001\
         01e7079f2e6d33a3717ee826353a404ba4618d1aeeb6879ad7936bce8ed5f46814924def9bafcdf8acd19101\
     "),
+    (Kind::PassWork, "\
+        010199c82cc01c0000000000000000001c0199c82cc00000000000000000000001011c9c80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900001c01000101\
+        99c82cc00000000000000000000005\
+    "),
+    (Kind::SkipWork, "\
+        010199c82cc01d0000000000000000001d0199c82cc00000000000000000000001011d9d80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900001d01000101\
+        99c82cc000000000000000000000050b69742069732066616c7365\
+    "),
+    (Kind::FanOut, "\
+        010199c82cc01e0000000000000000001e0199c82cc00000000000000000000001011e9e80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900001e01000101\
+        99c82cc00000000000000000000005ac02\
+    "),
 ];
+
+/// A submit in its first form: before tasks had inputs of their own, and steps conditions and lists.
+const FIRST_SCHEDULE: &str = "\
+    010199c82cc001000000000000000000010199c82cc0000000000000000000000101018180b3c19c33030199c82cc0000000\
+    000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900000101077265\
+    6c65617365010199c82cc000000000000000000000041f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f90\
+    7bfd1047ef9bafcdf8acd1910103046563686f046563686f0100000144136fa355b3678a1146ad16f7e8649e94fb4fc21fe7\
+    7e8310c060f61caaff8a020003e807e0d4030000077075626c697368046563686f0001000000070ae80701b0ea0101085075\
+    626c6973683f01e0d40304756e646f046563686f010001000003e807e0d4030000\
+    ";
 
 /// The head of the chain of node 1, epoch 1, before any op.
 const GENESIS: &str = "2e95ed98fb7009ca4b3670911ae0e1d72e2078779eb9f6c0dac232c6a133d33b";
 /// Its head after the ops of the task machine above, which were the first.
-const HEAD_OF_TASKS: &str = "ef848d04000f0269315fac64a0486d7ce04050e21e2163b223d12ec5f9660ec4";
+const HEAD_OF_TASKS: &str = "1d2d19194f16381b204577ce8ef27c096212742c8d85fdff834471f84ac3685a";
 /// Its head after all ops above.
-const HEAD: &str = "10d829dfe3ac04c0107bd8ca43329f921024f50afe9e686ee01590c8aea18f94";
+const HEAD: &str = "41700c416a3a42eeab088d4965e8efa0a4b142a2964052de9fa0d86ce475d6ab";
 
 #[test]
 fn bytes_of_every_kind_are_as_they_ever_were() {
@@ -184,12 +211,21 @@ fn old_bytes_of_every_kind_are_still_read() {
 }
 
 #[test]
+fn a_submit_in_its_first_form_is_still_read() {
+    let op = Op::decode(1, &from_hex(FIRST_SCHEDULE)).unwrap();
+    let Body::ScheduleJob { mut schedule } = body(Kind::ScheduleJob) else { panic!("a submit is a submit") };
+    schedule.input = None;
+    schedule.steps.iter_mut().for_each(|step| step.flow = None);
+    assert_eq!(op.body, Body::ScheduleJob { schedule });
+}
+
+#[test]
 fn numbers_of_kinds_are_never_reused() {
     let numbers: Vec<(u16, Kind)> = Kind::ALL.iter().map(|kind| (*kind as u16, *kind)).collect();
     assert_eq!(numbers.first(), Some(&(1, Kind::ScheduleJob)));
     assert!(numbers.contains(&(11, Kind::DenyStep)) && numbers.contains(&(15, Kind::ExpireLock)));
     assert!(numbers.contains(&(24, Kind::RedriveMessage)));
-    assert_eq!(numbers.last(), Some(&(27, Kind::Checkpoint)));
+    assert_eq!(numbers.last(), Some(&(30, Kind::FanOut)));
     assert!(numbers.iter().zip(1u16..).all(|((number, _), expected)| *number == expected));
 }
 
@@ -213,6 +249,7 @@ fn ops_of_the_hot_path_are_small() {
         key: IdempotencyKey::Request(Hash::sha256(b"request")),
         fingerprint: Hash::sha256(b"request"),
         trace_id: u128::MAX,
+        input: None,
         steps: vec![single_step()],
     };
     // A million ops into the life of a chain, so that the sequence has the length that it will have.

@@ -12,7 +12,7 @@ use crate::{
     name::Name,
     op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
     row::StateHash,
-    task::spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
 /// A time as it is today: ids and stamps are as long as they will be.
@@ -70,6 +70,7 @@ pub(super) fn single_step() -> StepSpec {
         retry: RetryPolicy::default(),
         timeout_ms: None,
         approve: None,
+        flow: None,
     }
 }
 
@@ -83,6 +84,12 @@ fn schedule() -> Schedule {
         retry: RetryPolicy { max_attempts: 7, backoff: Backoff { base_ms: 10, max_ms: 1000 } },
         timeout_ms: Some(30_000),
         approve: Some(Ask { text: "Publish?".to_owned(), deadline_ms: Some(60_000) }),
+        flow: Some(Box::new(Flow {
+            when: Some("steps.echo.result == 1".to_owned()),
+            foreach: Some("[1]".to_owned()),
+            templated: true,
+            item: None,
+        })),
         ..single_step()
     };
     let undo = StepSpec { name: name("undo"), compensates: Some(0), input: None, ..single_step() };
@@ -91,6 +98,7 @@ fn schedule() -> Schedule {
         key: IdempotencyKey::RequestId(RequestId::new(NOW_MS, 4)),
         fingerprint: Hash::sha256(b"request"),
         trace_id: 0x0123_4567_89ab_cdef,
+        input: Some(ContentRef::of(Media::Json, b"1")),
         steps: vec![single_step(), second, undo],
     }
 }
@@ -171,6 +179,9 @@ pub(super) fn body(kind: Kind) -> Body {
             heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
             state: StateHash(0x0123_4567_89ab_cdef),
         },
+        Kind::PassWork => Body::PassWork { held },
+        Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
+        Kind::FanOut => Body::FanOut { held, count: 300 },
     }
 }
 

@@ -23,7 +23,7 @@ fn op(kind: Kind, scope: Scope) -> Op {
 /// By number, and not by asking the code that is tested: tasks, threads, repositories, the log.
 fn belongs(kind: Kind) -> [bool; 4] {
     match kind as u16 {
-        1..=11 | 25 => [true, false, false, false],
+        1..=11 | 25 | 28..=30 => [true, false, false, false],
         12..=15 => [false, false, true, false],
         16..=24 => [false, true, false, false],
         26 => [true, true, true, false],

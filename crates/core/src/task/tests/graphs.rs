@@ -162,6 +162,7 @@ fn a_refused_submit_leaves_no_task_and_a_second_submit_changes_nothing() {
         key: crate::task::spec::IdempotencyKey::Given(name("other")),
         fingerprint: crate::hash::Hash::default(),
         trace_id: 0,
+        input: None,
         steps: vec![step("a")],
     };
     assert_eq!(world.say(crate::op::Body::ScheduleJob { schedule }), Err(Refusal::TaskExists));

@@ -10,7 +10,7 @@ pub(super) fn check(before: Option<&TaskRows>, after: &TaskRows, effects: &[Effe
     assert_eq!(after.task.head, op.header.hlc, "the head is the newest op that took effect");
     assert_eq!(after.task.rev, before.map_or(1, |rows| rows.task.rev + 1), "the task's revision counts its ops");
     for (index, step) in after.indexed() {
-        let old = before.map(|rows| &rows.steps[usize::from(index)]);
+        let old = before.and_then(|rows| rows.steps.get(usize::from(index)));
         if let Some(old) = old {
             assert_eq!(step.rev > old.rev, step != old, "step {index}: a revision grows exactly with a change");
             assert!(step.epoch >= old.epoch, "step {index}: the epoch shrank");
@@ -45,7 +45,7 @@ fn effects_of_step(index: u16, old: Option<&Step>, step: &Step, effects: &[Effec
     let started = old.is_some_and(|old| step.epoch > old.epoch);
     assert_eq!(told(Effect::Start { step: index, epoch: step.epoch }), usize::from(started), "step {index}: starts");
 
-    let own_word = matches!(&op.body, Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } if held.step == index);
+    let own_word = matches!(&op.body, Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } | Body::PassWork { held } | Body::SkipWork { held, .. } | Body::FanOut { held, .. } if held.step == index);
     let stopped = old.is_some_and(|old| old.lease.is_some() && step.lease.is_none() && !own_word);
     assert_eq!(told(Effect::Stop { step: index, epoch: step.epoch }), usize::from(stopped), "step {index}: stops");
 }

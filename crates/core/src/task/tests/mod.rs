@@ -6,6 +6,7 @@ mod artifacts;
 mod cancels;
 mod compensation;
 mod fences;
+mod flows;
 mod graphs;
 mod invariants;
 mod leases;

@@ -160,7 +160,7 @@ fn inputs_and_graphs_that_are_too_long_are_refused() {
     assert!(input(CONTENT_BYTES_MAX - 2).is_ok(), "the quotes count");
     assert_eq!(
         input(CONTENT_BYTES_MAX - 1),
-        Err(Error::InputTooLong { step: name("a"), found: CONTENT_BYTES_MAX + 1 })
+        Err(Error::InputTooLong { step: Some(name("a")), found: CONTENT_BYTES_MAX + 1 })
     );
     let long = "x".repeat(60);
     let steps: Vec<Value> = (0..200).map(|n| json!({"id": format!("{n}{long}"), "agent": long})).collect();

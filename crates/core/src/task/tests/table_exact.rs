@@ -93,6 +93,26 @@ fn redrive(world: &mut World) {
     world.redrive().unwrap();
 }
 
+fn conditional() -> Vec<StepSpec> {
+    vec![step("a").gated(), step("b")]
+}
+
+fn conditional_asking() -> Vec<StepSpec> {
+    vec![step("a").gated().asks("ok?", None), step("b")]
+}
+
+fn listing() -> Vec<StepSpec> {
+    vec![step("a").listing(), step("b")]
+}
+
+fn say_pass(world: &mut World) {
+    world.pass(held(world)).unwrap();
+}
+
+fn say_fan_out(world: &mut World) {
+    world.fan_out(held(world), 2).unwrap();
+}
+
 /// From where, what, to where; the steps, what happens before, and the op that makes the move.
 #[rustfmt::skip]
 const STORIES: &[Told] = &[
@@ -112,6 +132,12 @@ const STORIES: &[Told] = &[
     (Running, Verb::Fail, Cancelled, plain, hold_and_soft_cancel, say_fail),
     (Running, Verb::Yield, Pending, plain, hold, say_yield),
     (Running, Verb::Yield, Cancelled, plain, hold_and_soft_cancel, say_yield),
+    (Running, Verb::Pass, Pending, conditional, hold, say_pass),
+    (Running, Verb::Pass, Waiting, conditional_asking, hold, say_pass),
+    (Running, Verb::Pass, Cancelled, conditional, hold_and_soft_cancel, say_pass),
+    (Running, Verb::FanOut, Pending, listing, hold, say_fan_out),
+    (Running, Verb::FanOut, Cancelled, listing, hold_and_soft_cancel, say_fan_out),
+    (Running, Verb::Skip, Skipped, conditional, hold, |world| world.skip(held(world)).unwrap()),
     (Running, Verb::Expire, Retrying, plain, hold, say_expire),
     (Running, Verb::Expire, DeadLetter, once, hold, say_expire),
     (Running, Verb::Expire, Cancelled, plain, hold_and_soft_cancel, say_expire),

@@ -8,7 +8,8 @@ use crate::{
     task::{Refusal, Status, Verb, table::targets},
 };
 
-/// Verbs that somebody can say. Ask and Skip follow from what is said about other steps.
+/// Verbs that somebody can say of any step. Ask follows from what is said about other steps; Pass, FanOut and Skip are for steps
+/// with conditions and lists (`flows.rs`).
 const SAID: [Verb; 11] = [
     Verb::Approve,
     Verb::Deny,
@@ -79,7 +80,7 @@ fn say(world: &mut World, verb: Verb, held: Held) -> Result<(), Refusal> {
         Verb::TimeOut => world.time_out(held),
         Verb::Cancel => world.cancel(CancelMode::Hard),
         Verb::Redrive => world.redrive(),
-        Verb::Ask | Verb::Skip => panic!("nobody says {verb:?}"),
+        Verb::Ask | Verb::Skip | Verb::Pass | Verb::FanOut => panic!("nobody says {verb:?}"),
     }
 }
 
@@ -98,7 +99,7 @@ fn fits(refusal: &Refusal, verb: Verb, from: Status) -> bool {
         }
         Verb::Cancel => matches!(refusal, Refusal::Ended { .. }),
         Verb::Redrive => matches!(refusal, Refusal::NotRedrivable { .. }),
-        Verb::Ask | Verb::Skip => false,
+        Verb::Ask | Verb::Skip | Verb::Pass | Verb::FanOut => false,
     }
 }
 

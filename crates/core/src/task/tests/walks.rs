@@ -8,13 +8,16 @@ use crate::{
 };
 use proptest::{collection::vec, prelude::*};
 
-/// Up to five steps with any earlier steps as dependencies, some of them asking, some of them with a compensation.
+/// Up to five steps with any earlier steps as dependencies, some of them asking, some with conditions or lists, some with a
+/// compensation.
 fn graphs() -> impl Strategy<Value = Vec<StepSpec>> {
-    vec((any::<u8>(), any::<bool>(), 0..4u8, 1..4u32), 1..6).prop_map(|shapes| {
+    vec((any::<u8>(), any::<bool>(), (0..4u8, 0..4u8, 0..4u8), 1..4u32), 1..6).prop_map(|shapes| {
         let mut steps = Vec::new();
-        for (index, (mask, _, ask, attempts)) in (0u16..).zip(&shapes) {
+        for (index, (mask, _, (ask, when, list), attempts)) in (0u16..).zip(&shapes) {
             let deps: Vec<u16> = (0..index).filter(|of| mask & (1 << of) != 0).collect();
             let one = step(&format!("s{index}")).after(&deps).attempts(*attempts);
+            let one = if *when == 0 { one.gated() } else { one };
+            let one = if *list == 0 { one.listing() } else { one };
             let deadline_ms = (mask % 2 == 0).then_some(300);
             steps.push(if *ask == 0 { one.asks("ok?", deadline_ms) } else { one });
         }
@@ -40,7 +43,10 @@ fn nudge(world: &mut World, what: u8, pick: usize, gap_ms: u64) {
     // Refusals are welcome: the world checks that they change nothing.
     let _ = match what {
         0..=34 => world.claim(claimable).map(|_| ()),
-        35..=54 => world.complete(held),
+        35..=46 => world.complete(held),
+        47..=49 => world.pass(held),
+        50 => world.skip(held),
+        51..=54 => world.fan_out(held, (pick % 4) as u16),
         55..=62 => world.fail(held, true),
         63..=66 => world.fail(held, false),
         67..=70 => world.give_back(held),
@@ -59,7 +65,7 @@ fn nudge(world: &mut World, what: u8, pick: usize, gap_ms: u64) {
 
 /// Says yes to everything and completes whatever there is, until the task ends.
 fn finish(world: &mut World) {
-    for _ in 0..50 {
+    for _ in 0..80 {
         if world.rows().task.status.is_terminal() {
             return;
         }
@@ -70,7 +76,11 @@ fn finish(world: &mut World) {
             let step = world.step(index);
             if let Some(lease) = &step.lease {
                 let held = Held { step: index, epoch: step.epoch, token: lease.token };
-                world.complete(held).unwrap();
+                match (step.is_weighed(), step.spec.foreach().is_some() && step.fan.is_none()) {
+                    (true, _) => world.pass(held).unwrap(),
+                    (false, true) => world.fan_out(held, 2).unwrap(),
+                    (false, false) => world.complete(held).unwrap(),
+                }
             }
         }
     }

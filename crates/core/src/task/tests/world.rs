@@ -12,7 +12,7 @@ use crate::{
     op::{Body, CancelMode, ExpireReason, Header, Held, Op, Scope, WriteClass},
     task::{
         Effect, Refusal, Status, Step, TaskRows, apply,
-        spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
     },
 };
 
@@ -45,6 +45,7 @@ pub(super) fn step(id: &str) -> StepSpec {
         retry: RetryPolicy { max_attempts: 2, backoff: Backoff { base_ms: 100, max_ms: 1000 } },
         timeout_ms: Some(5000),
         approve: None,
+        flow: None,
     }
 }
 
@@ -54,6 +55,8 @@ pub(super) trait Say {
     fn undoes(self, of: u16) -> Self;
     fn asks(self, text: &str, deadline_ms: Option<u64>) -> Self;
     fn attempts(self, max: u32) -> Self;
+    fn gated(self) -> Self;
+    fn listing(self) -> Self;
 }
 
 impl Say for StepSpec {
@@ -71,6 +74,16 @@ impl Say for StepSpec {
 
     fn attempts(self, max: u32) -> Self {
         Self { retry: RetryPolicy { max_attempts: max, ..self.retry }, ..self }
+    }
+
+    fn gated(self) -> Self {
+        let flow = self.flow.clone().unwrap_or_default();
+        Self { flow: Some(Box::new(Flow { when: Some("input".to_owned()), ..*flow })), ..self }
+    }
+
+    fn listing(self) -> Self {
+        let flow = self.flow.clone().unwrap_or_default();
+        Self { flow: Some(Box::new(Flow { foreach: Some("input".to_owned()), ..*flow })), ..self }
     }
 }
 
@@ -98,6 +111,7 @@ impl World {
             key: IdempotencyKey::Given(name("key")),
             fingerprint: Hash::default(),
             trace_id: 7,
+            input: None,
             steps: steps.into(),
         };
         world.say(Body::ScheduleJob { schedule })?;
@@ -226,6 +240,18 @@ impl World {
 
     pub(super) fn deny(&mut self, step: u16, text: &str) -> Result<(), Refusal> {
         self.say(Body::DenyStep { step, ask: Hash::sha256(text.as_bytes()), reason: "no".to_owned() })
+    }
+
+    pub(super) fn pass(&mut self, held: Held) -> Result<(), Refusal> {
+        self.say(Body::PassWork { held })
+    }
+
+    pub(super) fn skip(&mut self, held: Held) -> Result<(), Refusal> {
+        self.say(Body::SkipWork { held, reason: "it is false".to_owned() })
+    }
+
+    pub(super) fn fan_out(&mut self, held: Held, count: u16) -> Result<(), Refusal> {
+        self.say(Body::FanOut { held, count })
     }
 
     /// Claims the step and completes it.

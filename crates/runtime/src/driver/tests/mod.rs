@@ -1,6 +1,7 @@
 //! The engine, stepped by hand on the memory store, with a world whose clock the test moves.
 
 mod disk;
+mod flows;
 mod leases;
 mod life;
 mod locks;

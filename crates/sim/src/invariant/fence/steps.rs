@@ -55,9 +55,12 @@ impl Steps {
                 let found = seen.task().map_or(0, |rows| rows.steps[usize::from(step.index)].epoch);
                 ensure(found == model.epoch, || format!("{step} has epoch {found} after {} claims", model.epoch))
             }
-            Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } => {
-                self.spoken(StepId { task, index: held.step }, held, seen.op.pos)
-            }
+            Body::CompleteJob { held, .. }
+            | Body::FailJob { held, .. }
+            | Body::YieldWork { held, .. }
+            | Body::PassWork { held }
+            | Body::SkipWork { held, .. }
+            | Body::FanOut { held, .. } => self.spoken(StepId { task, index: held.step }, held, seen.op.pos),
             Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
                 let step = StepId { task, index: *step };
                 if let Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. } = &seen.op.body {

@@ -97,6 +97,9 @@ pub(super) fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdic
         | Refusal::LeaseRuns { .. }
         | Refusal::NotOwner { .. }
         | Refusal::Artifact(_)
+        | Refusal::NotWeighed { .. }
+        | Refusal::NothingToWeigh { .. }
+        | Refusal::TooManyItems { .. }
         | Refusal::WrongScope { .. } => false,
     };
     ensure(agrees, || format!("but the rows say {row:?} of a task that is {}", seen.rows.task.status))

@@ -3,14 +3,18 @@
 //! Steps refer to each other by name here and by place on the log. Inputs stand here in full; the log gets their
 //! hashes, and the bytes travel beside it.
 
+mod references;
+mod words;
+
 use super::{
     graph,
-    spec::{Ask, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    spec::{Ask, INPUT_PLACE, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 use crate::{
     backoff::Backoff,
     canonical,
     content::{CONTENT_BYTES_MAX, ContentRef, Media},
+    expr::template,
     hash::Hash,
     lanes::Priority,
     name::Name,
@@ -26,8 +30,14 @@ use std::collections::BTreeMap;
 pub struct Request {
     /// What people call it.
     pub name: Name,
+    /// What its input must be like: a JSON schema.
+    #[serde(default, deserialize_with = "canonical::optional", skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
     /// The graph.
     pub steps: Vec<StepRequest>,
+    /// The input itself, which is not part of the file.
+    #[serde(skip)]
+    pub given: Option<Value>,
 }
 
 /// One step of the graph.
@@ -47,17 +57,23 @@ pub struct StepRequest {
     /// Names of steps that must succeed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
+    /// It runs only if this expression holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// It runs once for each item of this list: an expression, or the list itself.
+    #[serde(default, deserialize_with = "canonical::optional", skip_serializing_if = "Option::is_none")]
+    pub foreach: Option<Value>,
     /// How often and how soon it is tried again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retry: RetryRequest,
-    /// How long one attempt may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How long one attempt may take: milliseconds, or `30s`, `5m`, `2h`.
+    #[serde(default, alias = "timeout", deserialize_with = "words::duration", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The step that undoes this one when a later step fails for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensate: Option<Name>,
-    /// What a person must agree to first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What a person must agree to first: the question, or the question and how long they have.
+    #[serde(default, deserialize_with = "words::ask", skip_serializing_if = "Option::is_none")]
     pub approve: Option<Ask>,
 }
 
@@ -89,6 +105,22 @@ pub struct Prepared {
     pub inputs: Vec<(u16, Vec<u8>)>,
 }
 
+/// An expression that cannot be read, or refers to something that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("step `{step}`: {field}: {why}")]
+pub struct BadReference {
+    /// The step.
+    pub step: Name,
+    /// Which of its fields.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub why: String,
+    /// The expression, to be found in the file.
+    pub text: String,
+    /// The word that nobody knows, and the words that would do.
+    pub unknown: Option<(String, Vec<String>)>,
+}
+
 /// Why a request cannot be put on the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -113,16 +145,26 @@ pub enum Error {
         /// Why not.
         error: canonical::Error,
     },
+    /// The task's input has no canonical form.
+    #[error("the task's input cannot be written down: {error}")]
+    Given {
+        /// Why not.
+        error: canonical::Error,
+    },
+    /// An expression cannot be read, or refers to something that is not there.
+    #[error(transparent)]
+    Reference(Box<BadReference>),
     /// A value has no canonical form.
     #[error("the request cannot be written down: {0}")]
     Canonical(#[from] canonical::Error),
     /// An input is too long.
     #[error(
-        "step `{step}`: the input is {found} bytes long; at most {CONTENT_BYTES_MAX} are possible. Put the rest in a file and pass its path"
+        "{}the input is {found} bytes long; at most {CONTENT_BYTES_MAX} are possible. Put the rest in a file and pass its path",
+        step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default()
     )]
     InputTooLong {
-        /// The step.
-        step: Name,
+        /// The step; none for the task's own.
+        step: Option<Name>,
         /// Its length.
         found: usize,
     },
@@ -137,20 +179,22 @@ pub enum Error {
 }
 
 impl Request {
-    /// A task of one step.
+    /// A task of one step. Its input is meant as it stands.
     pub fn single(agent: Name, input: Option<Value>) -> Self {
         let step = StepRequest {
             id: agent.clone(),
             agent: agent.clone(),
-            input,
+            input: input.map(template::literal),
             priority: Priority::default(),
             depends_on: Vec::new(),
             retry: RetryRequest::default(),
             timeout_ms: None,
+            when: None,
+            foreach: None,
             compensate: None,
             approve: None,
         };
-        Self { name: agent, steps: vec![step] }
+        Self { name: agent, input: None, steps: vec![step], given: None }
     }
 
     /// Makes the op's body. Without a `key`, equal requests in a namespace are one task (R6).
@@ -159,11 +203,12 @@ impl Request {
             return Err(graph::Error::TooMany { found: self.steps.len() }.into()); // before there are more than places
         }
         let fingerprint = self.fingerprint(namespace)?;
+        let references = references::check(self)?;
         let places: BTreeMap<&Name, u16> = self.steps.iter().map(|step| &step.id).zip(0u16..).collect();
         let mut inputs = Vec::new();
         let mut steps = Vec::with_capacity(self.steps.len());
-        for (index, step) in (0u16..).zip(&self.steps) {
-            let input = step.input.as_ref().map(|value| input_bytes(step, value)).transpose()?;
+        for ((index, step), found) in (0u16..).zip(&self.steps).zip(references) {
+            let input = step.input.as_ref().map(|value| content_bytes(Some(&step.id), value)).transpose()?;
             let reference = input.as_ref().map(|bytes| ContentRef::of(Media::Json, bytes));
             inputs.extend(input.map(|bytes| (index, bytes)));
             let mut undoes = self.steps.iter().filter(|other| other.compensate.as_ref() == Some(&step.id));
@@ -178,17 +223,21 @@ impl Request {
                 name: step.id.clone(),
                 agent: step.agent.clone(),
                 priority: step.priority,
-                depends_on: places_of(step, &places)?,
+                depends_on: found.depends_on(step, &places)?,
                 compensates: undoes.map(|other| places[&other.id]),
                 input: reference,
                 retry: step.retry.into(),
                 timeout_ms: step.timeout_ms,
                 approve: step.approve.clone(),
+                flow: found.flow.map(Box::new),
             });
         }
         graph::check(&steps)?;
         let key = key.unwrap_or(IdempotencyKey::Request(fingerprint));
-        let schedule = Schedule { name: self.name.clone(), key, fingerprint, trace_id, steps };
+        let given = self.given.as_ref().map(|value| content_bytes(None, value)).transpose()?;
+        let input = given.as_ref().map(|bytes| ContentRef::of(Media::Json, bytes));
+        inputs.extend(given.map(|bytes| (INPUT_PLACE, bytes)));
+        let schedule = Schedule { name: self.name.clone(), key, fingerprint, trace_id, input, steps };
         let mut body = Vec::new();
         append(&schedule, &mut body);
         if body.len() > BODY_BYTES_MAX {
@@ -203,17 +252,24 @@ impl Request {
         struct Canonical<'a> {
             namespace: &'a Name,
             request: &'a Request,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            input: Option<&'a Value>,
         }
+        let given = self.given.as_ref().map_or(Ok(()), canonical::check);
+        given.map_err(|error| Error::Given { error })?;
+        self.input.as_ref().map_or(Ok(()), canonical::check)?;
         for step in &self.steps {
             let in_step = |error| Error::Input { step: step.id.clone(), error };
-            step.input.as_ref().map_or(Ok(()), canonical::check).map_err(in_step)?;
+            for value in step.input.iter().chain(&step.foreach) {
+                canonical::check(value).map_err(in_step)?;
+            }
             canonical::check_integer(step.retry.base_backoff_ms, "`base_backoff_ms`")?;
             canonical::check_integer(step.retry.max_backoff_ms, "`max_backoff_ms`")?;
             canonical::check_integer(step.timeout_ms.unwrap_or(0), "`timeout_ms`")?;
             let deadline_ms = step.approve.as_ref().and_then(|ask| ask.deadline_ms);
             canonical::check_integer(deadline_ms.unwrap_or(0), "`deadline_ms`")?;
         }
-        Ok(Hash(canonical::sha256_of(&Canonical { namespace, request: self })?))
+        Ok(Hash(canonical::sha256_of(&Canonical { namespace, request: self, input: self.given.as_ref() })?))
     }
 }
 
@@ -222,19 +278,14 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-fn places_of(step: &StepRequest, places: &BTreeMap<&Name, u16>) -> Result<Vec<u16>, Error> {
-    let place = |name| places.get(name).copied().ok_or_else(|| unknown_step(step, "depends_on", name));
-    step.depends_on.iter().map(place).collect()
-}
-
 fn unknown_step(step: &StepRequest, field: &'static str, unknown: &Name) -> Error {
     Error::UnknownStep { step: step.id.clone(), field, unknown: unknown.clone() }
 }
 
-fn input_bytes(step: &StepRequest, value: &Value) -> Result<Vec<u8>, Error> {
+fn content_bytes(step: Option<&Name>, value: &Value) -> Result<Vec<u8>, Error> {
     let bytes = value.to_string().into_bytes();
     if bytes.len() > CONTENT_BYTES_MAX {
-        return Err(Error::InputTooLong { step: step.id.clone(), found: bytes.len() });
+        return Err(Error::InputTooLong { step: step.cloned(), found: bytes.len() });
     }
     Ok(bytes)
 }

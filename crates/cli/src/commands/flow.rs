@@ -1,0 +1,117 @@
+//! `relaymesh flow`
+
+use crate::{
+    agents,
+    args::Context,
+    error::Error,
+    exit::Exit,
+    flow::{self, graph, schema},
+    output,
+};
+use clap::Subcommand;
+use relaymesh_core::task::{request::Request, spec::Schedule};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh flow check flow.yaml                       is it right? agents, references and graph are looked at
+  relaymesh flow check flow.yaml --input '{\"n\": 1}'    with its input too
+  relaymesh flow graph flow.yaml                       what comes after what
+  relaymesh flow graph flow.yaml --format svg > flow.svg
+  relaymesh flow schema > flow.schema.json             for editors
+
+A flow:
+  name: review
+  input: {type: object, required: [repo], properties: {repo: {type: string}}}
+  steps:
+    - {id: find, agent: grep, input: {path: \"${{ input.repo }}\"}}
+    - id: fix
+      agent: codex
+      foreach: ${{ steps.find.result.files }}
+      input: {file: \"${{ item }}\"}
+      timeout: 10m
+      retry: {max_attempts: 2}
+    - id: publish
+      agent: git
+      when: length(steps.fix.result) > 0
+      approve: Publish the fixes?
+
+An expression picks (steps.ID.result.a.b[0], steps.ID.status, input.x, item, index), compares (== != < <= > >=), joins
+(&& || !), and knows length(x), contains(list, x), has(path) and default(path, x). A text that is one ${{ }} becomes the
+value itself. A step waits for every step that it refers to. It is skipped when its condition does not hold, or when all
+that it depends on was skipped.";
+
+/// Look at a flow without running it
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check a flow: nothing is submitted
+    Check {
+        /// The flow, in YAML or (named .json) in JSON; `-` for stdin
+        #[arg(value_name = "FLOW")]
+        flow: PathBuf,
+        /// The flow's input: JSON, @FILE, or - for stdin
+        #[arg(long, value_name = "JSON")]
+        input: Option<String>,
+    },
+    /// Draw a flow
+    Graph {
+        /// The flow, in YAML or (named .json) in JSON; `-` for stdin
+        #[arg(value_name = "FLOW")]
+        flow: PathBuf,
+        /// What to draw it as
+        #[arg(long, value_enum, default_value_t = graph::Format::Text)]
+        format: graph::Format,
+    },
+    /// Print the JSON schema of flow files
+    Schema,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    match &args.command {
+        Command::Check { flow, input } => {
+            let request = flow::read(flow, &agents::read(&context.root)?)?;
+            let request = if input.is_some() { flow::given(request, input.as_deref())? } else { request };
+            let schedule = schedule(&request, context)?;
+            checked(&request, &schedule, context);
+        }
+        Command::Graph { flow, format } => {
+            let request = flow::read(flow, &agents::read(&context.root)?)?;
+            output::line(&graph::draw(&schedule(&request, context)?, *format));
+        }
+        Command::Schema => output::line(schema::FLOW.trim_end()),
+    }
+    Ok(Exit::Done)
+}
+
+fn schedule(request: &Request, context: &Context) -> Result<Schedule, Error> {
+    let prepared = request.prepare(&context.namespace, None, 0).map_err(|error| flow::refused(&error, request))?;
+    Ok(prepared.schedule)
+}
+
+fn checked(request: &Request, schedule: &Schedule, context: &Context) {
+    let steps = schedule.steps.len();
+    if context.json {
+        let name = |of: &u16| &schedule.steps[usize::from(*of)].name;
+        let steps = schedule.steps.iter().map(|step| {
+            json!({
+                "step": step.name, "agent": step.agent, "depends_on": step.depends_on.iter().map(name).collect::<Vec<_>>(),
+                "when": step.when(), "foreach": step.foreach(), "asks": step.approve.as_ref().map(|ask| &ask.text),
+                "compensates": step.compensates.as_ref().map(name),
+            })
+        });
+        let steps = steps.collect::<Vec<_>>();
+        output::value(
+            &json!({ "name": schedule.name, "fingerprint": schedule.fingerprint, "input": request.input, "steps": steps }),
+        );
+        return;
+    }
+    output::line(&format!("{}: {steps} step{}, no mistake found", schedule.name, if steps == 1 { "" } else { "s" }));
+}
