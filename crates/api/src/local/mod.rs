@@ -28,7 +28,7 @@ use relaymesh_runtime::driver::{Answer, Caller, Command, Event};
 use serde::{Deserialize, Serialize};
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
