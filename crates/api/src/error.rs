@@ -3,6 +3,10 @@
 //! The kind says what the caller should do and is the exit code; the code says what was found and has its section in
 //! `docs/reference/errors.md`. Both are contract: scripts match on them.
 
+mod page;
+
+pub use page::Explained;
+
 use relaymesh_core::{
     lock,
     task::{Refusal, request},
@@ -33,6 +37,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What it is called on the page of errors.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::NotFound => "not found",
+            Self::Refused => "refused",
+            Self::InUse => "in use",
+            Self::Damaged => "damaged",
+            Self::DiskFull => "disk full",
+            Self::Indeterminate => "indeterminate",
+            Self::Io => "io",
+        }
+    }
+
     /// The process exit code.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -49,7 +67,7 @@ impl Kind {
 }
 
 macro_rules! codes {
-    ($($name:ident $text:literal $kind:ident [$($hint:literal),*];)*) => {
+    ($($number:literal $name:ident $text:literal $kind:ident [$($hint:literal),*];)*) => {
         /// What was found. Codes are never renamed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs, reason = "each has its section in the page of errors")]
@@ -69,49 +87,55 @@ macro_rules! codes {
                 Self::ALL.iter().copied().find(|code| code.as_str() == text)
             }
 
+            /// Its number, as it is printed: `RM0007`. A number is never given to another code.
+            pub fn number(self) -> &'static str {
+                match self { $(Code::$name => concat!("RM", $number),)* }
+            }
+
             /// What the caller should do.
             pub fn kind(self) -> Kind {
                 match self { $(Code::$name => Kind::$kind,)* }
             }
 
             /// What helps whenever this code comes up.
-            fn hints(self) -> &'static [&'static str] {
+            pub fn hints(self) -> &'static [&'static str] {
                 match self { $(Code::$name => &[$($hint),*],)* }
             }
         }
     };
 }
 
+// Rows stand in the order of the page. A new row takes the next number that no row has had, wherever it stands.
 codes! {
-    Usage          "usage"           Usage         [];
-    BadInput       "bad_input"       Usage         [];
-    BadFlow        "bad_flow"        Usage         [];
-    BadId          "bad_id"          Usage         ["`relaymesh task list` shows the ids"];
-    UnknownAgent   "unknown_agent"   Usage         [];
-    BadAgents      "bad_agents"      Usage         [];
-    NoFile         "no_file"         NotFound      [];
-    NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
-    NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
-    NoStep         "no_step"         NotFound      [];
-    Refused        "refused"         Refused       [];
-    Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
-    KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
-    NotConfirmed   "not_confirmed"   Refused       [];
-    RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
-    Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
-    Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
-    Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
-    TooLong        "too_long"        Refused       ["put it in a file that the agent can read, and pass its path"];
-    OtherVersion   "other_version"   InUse         ["`relaymesh down` stops it, and the next command starts one of this version: nothing is lost"];
-    DaemonGone     "daemon_gone"     Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "the end of daemon.log in the root says why"];
-    DaemonFailed   "daemon_failed"   Io            ["`relaymesh up` in another terminal shows what it says"];
-    Stopping       "stopping"        InUse         ["repeat the command: it starts the daemon again"];
-    NoDaemon       "no_daemon"       NotFound      ["`relaymesh up` starts one; so does every command that needs one"];
-    DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
-    Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
-    Busy           "busy"            InUse         ["try again in a moment"];
-    StoreIo        "store_io"        Io            ["see that the disk is sound and has room, and that the root may be written; then repeat the command"];
-    Internal       "internal"        Io            ["this is a defect in RelayMesh: please report it with the message above"];
+    "0001" Usage          "usage"           Usage         [];
+    "0002" BadInput       "bad_input"       Usage         [];
+    "0003" BadFlow        "bad_flow"        Usage         [];
+    "0004" BadId          "bad_id"          Usage         ["`relaymesh task list` shows the ids"];
+    "0005" UnknownAgent   "unknown_agent"   Usage         [];
+    "0006" BadAgents      "bad_agents"      Usage         [];
+    "0007" NoFile         "no_file"         NotFound      [];
+    "0008" NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
+    "0009" NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
+    "0010" NoStep         "no_step"         NotFound      [];
+    "0011" Refused        "refused"         Refused       [];
+    "0012" Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
+    "0013" KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
+    "0014" NotConfirmed   "not_confirmed"   Refused       [];
+    "0015" RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
+    "0016" Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
+    "0017" Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
+    "0018" Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
+    "0019" TooLong        "too_long"        Refused       ["put it in a file that the agent can read, and pass its path"];
+    "0020" OtherVersion   "other_version"   InUse         ["`relaymesh down` stops it, and the next command starts one of this version: nothing is lost"];
+    "0021" DaemonGone     "daemon_gone"     Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "the end of daemon.log in the root says why"];
+    "0022" DaemonFailed   "daemon_failed"   Io            ["`relaymesh up` in another terminal shows what it says"];
+    "0023" Stopping       "stopping"        InUse         ["repeat the command: it starts the daemon again"];
+    "0024" NoDaemon       "no_daemon"       NotFound      ["`relaymesh up` starts one; so does every command that needs one"];
+    "0025" DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
+    "0026" Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
+    "0027" Busy           "busy"            InUse         ["try again in a moment"];
+    "0028" StoreIo        "store_io"        Io            ["see that the disk is sound and has room, and that the root may be written; then repeat the command"];
+    "0029" Internal       "internal"        Io            ["this is a defect in RelayMesh: please report it with the message above"];
 }
 
 /// Where in a file.
@@ -170,7 +194,7 @@ impl Error {
     /// The form that programs read.
     pub fn to_json(&self) -> Value {
         let mut error = json!({
-            "code": self.code.as_str(), "message": self.message, "hints": self.hints, "page": self.page(),
+            "code": self.code.as_str(), "number": self.code.number(), "message": self.message, "hints": self.hints, "page": self.page(),
         });
         if let Some(Place { file, line, column, text }) = self.place.as_deref() {
             error["at"] = json!({ "file": file, "line": line, "column": column, "text": text });
@@ -242,13 +266,54 @@ impl From<request::Error> for Error {
 mod tests {
     use super::*;
 
-    const PAGE: &str = include_str!("../../../docs/reference/errors.md");
+    const PAGE: &str = page::TEXT;
 
     #[test]
     fn every_code_has_its_section_and_every_section_its_code() {
         let sections: Vec<&str> = PAGE.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(sections, codes, "the sections of docs/reference/errors.md, in the order of the table in error.rs");
+    }
+
+    /// Scripts and people remember numbers: this list only ever grows at its end.
+    #[test]
+    fn numbers_never_change() {
+        let mut known: Vec<_> = Code::ALL.iter().map(|code| (code.number(), code.as_str())).collect();
+        known.sort_unstable();
+        let lines: Vec<String> = known.iter().map(|(number, text)| format!("{number} {text}")).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        RM0001 usage
+        RM0002 bad_input
+        RM0003 bad_flow
+        RM0004 bad_id
+        RM0005 unknown_agent
+        RM0006 bad_agents
+        RM0007 no_file
+        RM0008 no_root
+        RM0009 no_task
+        RM0010 no_step
+        RM0011 refused
+        RM0012 locked
+        RM0013 key_reused
+        RM0014 not_confirmed
+        RM0015 root_in_use
+        RM0016 store_damaged
+        RM0017 amnesia
+        RM0018 store_unusable
+        RM0019 too_long
+        RM0020 other_version
+        RM0021 daemon_gone
+        RM0022 daemon_failed
+        RM0023 stopping
+        RM0024 no_daemon
+        RM0025 disk_full
+        RM0026 indeterminate
+        RM0027 busy
+        RM0028 store_io
+        RM0029 internal
+        ");
+        known.dedup_by_key(|(number, _)| *number);
+        assert_eq!(known.len(), Code::ALL.len(), "two codes have one number");
     }
 
     #[test]
@@ -259,7 +324,7 @@ mod tests {
                 assert!(section.contains(part), "{name} has no {part}");
             }
             let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap();
-            let exit = format!("Exit code {}.", code.kind().exit_code());
+            let exit = format!("`{}`. Exit code {}.", code.number(), code.kind().exit_code());
             assert!(section.contains(&exit), "{name} must say `{exit}`");
         }
     }

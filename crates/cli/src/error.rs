@@ -9,7 +9,8 @@ pub(crate) fn print(error: &Error, json: bool) {
 
 /// The form that people read.
 pub(crate) fn to_text(error: &Error) -> String {
-    let mut text = format!("error[{}]: {}\n", error.code.as_str(), crate::output::clean(&error.message));
+    let (code, message) = (error.code, crate::output::clean(&error.message));
+    let mut text = format!("error[{}] {}: {message}\n", code.as_str(), code.number());
     if let Some(place) = &error.place {
         let number = place.line.to_string();
         let margin = " ".repeat(number.len());
@@ -35,7 +36,7 @@ mod tests {
         let place = Place { file: "f.yaml".into(), line: 12, column: 3, text: "  agnet: echo".into() };
         let error = Error::new(Code::BadFlow, "unknown field `agnet`").at(Some(place)).hint("did you mean `agent`?");
         insta::assert_snapshot!(to_text(&error), @r"
-        error[bad_flow]: unknown field `agnet`
+        error[bad_flow] RM0003: unknown field `agnet`
              --> f.yaml:12:3
           12 |   agnet: echo
              |   ^

@@ -101,6 +101,31 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     rows.iter().map(aligned).collect::<Vec<_>>().join("\n")
 }
 
+/// Prints a table. On a terminal its lines are cut to the terminal's width; what is piped is whole.
+pub(crate) fn rows(rows: &[Vec<String>]) {
+    let text = table(rows);
+    match width() {
+        Some(width) => line(&fitted(&text, width)),
+        None => line(&text),
+    }
+}
+
+/// How wide the terminal is that stdout goes to.
+fn width() -> Option<usize> {
+    let stdout = std::io::stdout();
+    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
+/// Lines of at most `width` characters; one that was longer ends in `…`.
+fn fitted(text: &str, width: usize) -> String {
+    let cut = |line: &str| match line.chars().count() {
+        count if count <= width => line.to_owned(),
+        _ => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    };
+    text.lines().map(cut).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +134,12 @@ mod tests {
     fn columns_are_aligned_by_characters_not_bytes() {
         let rows = [["STEP", "S"], ["ä→b", "✓ x"], ["longer", ""]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "STEP    S\nä→b     ✓ x\nlonger");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut_and_says_so() {
+        assert_eq!(fitted("12345\n123456\näöüßéè", 5), "12345\n1234…\näöüß…");
+        assert_eq!(fitted("abc", 80), "abc");
     }
 
     #[test]

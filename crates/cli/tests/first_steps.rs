@@ -106,7 +106,7 @@ fn a_key_stands_for_one_request() {
     exit 4
     --- stdout
     --- stderr
-    error[key_reused]: the key `k` belongs to tsk_…, which was another request
+    error[key_reused] RM0013: the key `k` belongs to tsk_…, which was another request
       hint: use another key for another request
       hint: `--new` runs it under a fresh one
       page: docs/reference/errors.md#key_reused
@@ -134,7 +134,7 @@ fn unknown_agents_are_refused_with_where_to_find_those_that_are_known() {
     exit 2
     --- stdout
     --- stderr
-    error[unknown_agent]: there is no agent `ehco`
+    error[unknown_agent] RM0005: there is no agent `ehco`
       hint: did you mean `echo`?
       hint: `relaymesh agent list` shows the agents; those of your own stand in agents.toml in the root
       page: docs/reference/errors.md#unknown_agent
@@ -145,7 +145,7 @@ fn unknown_agents_are_refused_with_where_to_find_those_that_are_known() {
     exit 2
     --- stdout
     --- stderr
-    error[unknown_agent]: there is no agent `claude`
+    error[unknown_agent] RM0005: there is no agent `claude`
         --> flow.yaml:4:12
       4 |     agent: claude
         |            ^
@@ -161,13 +161,13 @@ fn bad_arguments_and_bad_input() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_input]: --input: not valid JSON: key must be a string at line 1 column 2
+    error[bad_input] RM0002: --input: not valid JSON: key must be a string at line 1 column 2
       hint: a text is JSON only in quotes: --input '"hello"'; `--input @FILE` reads a file
       page: docs/reference/errors.md#bad_input
     "#);
     let usage = mesh.run(&["submit"]);
     assert_eq!(usage.code, 2);
-    assert!(usage.stderr.starts_with("error[usage]: "), "{}", usage.stderr);
+    assert!(usage.stderr.starts_with("error[usage] RM0001: "), "{}", usage.stderr);
     assert_eq!(mesh.run(&["submit", "--json"]).code, 2);
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--input", "9007199254740993"]).code, 2);
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--file", "x"]).code, 2);

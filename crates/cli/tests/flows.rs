@@ -118,7 +118,7 @@ fn cancel_and_what_is_refused_afterwards() {
     exit 4
     --- stdout
     --- stderr
-    error[refused]: the task has ended already: CANCELLED
+    error[refused] RM0011: the task has ended already: CANCELLED
       page: docs/reference/errors.md#refused
     ");
     let waited = mesh.run(&["task", "wait", &id]);
@@ -172,7 +172,7 @@ fn an_approval_is_asked_for_shown_and_given() {
     --- stderr
     step `deploy` of tsk_… asks:
       Deploy to production?
-    error[not_confirmed]: there is nobody to ask: this is not a terminal
+    error[not_confirmed] RM0014: there is nobody to ask: this is not a terminal
       hint: `--yes` says approve without a question
       page: docs/reference/errors.md#not_confirmed
     ");
@@ -242,7 +242,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow]: unknown field `agnet`
+    error[bad_flow] RM0003: unknown field `agnet`
         --> field.yaml:4:5
       4 |     agnet: echo
         |     ^
@@ -254,7 +254,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow]: missing field `agent`
+    error[bad_flow] RM0003: missing field `agent`
         --> indent.yaml:3:5
       3 |   - id: a
         |     ^
@@ -264,7 +264,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow]: the key `name` occurs twice in one mapping
+    error[bad_flow] RM0003: the key `name` occurs twice in one mapping
         --> twice.yaml:2:1
       2 | name: m
         | ^
@@ -274,14 +274,14 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow]: the steps wait for each other in a circle: a → b → a
+    error[bad_flow] RM0003: the steps wait for each other in a circle: a → b → a
       page: docs/reference/errors.md#bad_flow
     ");
     assert_snapshot!(bad("twice.json", "{\"name\":\"n\",\n\"name\":\"m\"}"), @r#"
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow]: the key `name` occurs twice in one object, the second time at line 2 column 6
+    error[bad_flow] RM0003: the key `name` occurs twice in one object, the second time at line 2 column 6
         --> twice.json:2:6
       2 | "name":"m"}
         |      ^
@@ -291,7 +291,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     exit 3
     --- stdout
     --- stderr
-    error[no_file]: there is no file nosuch.yaml
+    error[no_file] RM0007: there is no file nosuch.yaml
       page: docs/reference/errors.md#no_file
     ");
 }

@@ -34,7 +34,7 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
     exit 3
     --- stdout
     --- stderr
-    error[no_root]: there is no root in root
+    error[no_root] RM0008: there is no root in root
       hint: `relaymesh init` makes one here
       hint: `--root DIR` or RELAYMESH_ROOT names another
       page: docs/reference/errors.md#no_root
@@ -44,7 +44,7 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_id]: `nod_…` is not a task id: it must start with `tsk_`
+    error[bad_id] RM0004: `nod_…` is not a task id: it must start with `tsk_`
       hint: `relaymesh task list` shows the ids
       page: docs/reference/errors.md#bad_id
     ");
@@ -52,7 +52,7 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
     exit 3
     --- stdout
     --- stderr
-    error[no_task]: there is no task tsk_… in this root
+    error[no_task] RM0009: there is no task tsk_… in this root
       hint: `relaymesh task list` shows the ids
       page: docs/reference/errors.md#no_task
     ");

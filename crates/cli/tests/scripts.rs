@@ -202,7 +202,7 @@ fn agents_can_be_added_and_changed_while_the_daemon_runs() {
     std::fs::write(house.0.root().join("agents.toml"), "[agents.one]\ncomand = []\n").unwrap();
     let said = house.run(&["submit", "--agent", "one", "--new"]);
     assert_eq!(said.code, 2);
-    assert!(said.stderr.contains("error[bad_agents]: unknown field `comand`"), "{}", said.stderr);
+    assert!(said.stderr.contains("error[bad_agents] RM0006: unknown field `comand`"), "{}", said.stderr);
     assert!(said.stderr.contains("agents.toml:2:1"), "{}", said.stderr);
     assert_eq!(house.pid(), pid);
 }

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod demo;
 pub(crate) mod down;
+pub(crate) mod explain;
 pub(crate) mod flow;
 pub(crate) mod init;
 pub(crate) mod lock;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Lock(lock::Args),
     Purge(purge::Args),
     Log(log::Args),
+    Explain(explain::Args),
     Bench(bench::Args),
 }
 
@@ -56,6 +58,7 @@ impl Command {
             Self::Lock(args) => lock::run(args, context),
             Self::Purge(args) => purge::run(&args, context),
             Self::Log(args) => log::run(args, context),
+            Self::Explain(args) => explain::run(&args, context),
             Self::Bench(args) => bench::run(&args, context),
         }
     }
