@@ -11,17 +11,20 @@
 mod agents;
 mod args;
 mod bench;
+mod bulk;
 mod commands;
 mod daemon;
 mod drive;
 mod error;
 mod exit;
+mod export;
 mod flow;
 #[doc(hidden)]
 pub mod fuzzing;
 mod link;
 mod lookup;
 mod output;
+mod progress;
 mod root;
 mod session;
 mod suggest;

@@ -89,6 +89,11 @@ pub(crate) fn short(text: &str, chars_max: usize) -> String {
     short
 }
 
+/// `1 task`, `2 tasks`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Lines with aligned columns; the last one is as long as it likes.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -29,6 +29,53 @@ pub(crate) fn span(ms: u64) -> String {
     }
 }
 
+/// The time that a person wrote: `2026-11-16`, `2026-11-16T08:15:30Z` (UTC), or how long ago: `90s`, `15m`, `2h`, `7d`, `4w`.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let found = ago_ms(text).map(|ago_ms| now_ms().saturating_sub(ago_ms)).or_else(|| date_ms(text));
+    found.ok_or_else(|| {
+        format!("`{text}` is no time: give a date (2026-11-16), a time in UTC (2026-11-16T08:15:30Z) or how long ago (90s, 15m, 2h, 7d, 4w)")
+    })
+}
+
+fn ago_ms(text: &str) -> Option<u64> {
+    let unit = text.chars().last()?;
+    let unit_ms = match unit {
+        's' => 1_000,
+        'm' => 60_000,
+        'h' => 3_600_000,
+        'd' => DAY_MS,
+        'w' => 7 * DAY_MS,
+        _ => return None,
+    };
+    number(&text[..text.len() - 1], 0..=u64::MAX)?.checked_mul(unit_ms)
+}
+
+fn date_ms(text: &str) -> Option<u64> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+    let parts: Vec<&str> = date.split('-').collect();
+    let [year, month, day] = parts[..] else { return None };
+    let date = (number(year, 1970..=9999)?, number(month, 1..=12)?, number(day, 1..=31)?);
+    // Without its leap days the year begins too early: by fewer than two thousand days in the year 9999.
+    let from = (date.0 - 1970) * 365;
+    let days = (from..from + 3_100).find(|days| civil(*days) == date)?;
+    let (clock, ms) = time.split_once('.').unwrap_or((time, "0"));
+    let parts: Vec<&str> = clock.split(':').collect();
+    let (hour, minute, second) = match parts[..] {
+        [hour, minute] => (hour, minute, "0"),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let ms: String = format!("{ms:0<3}").chars().take(3).collect();
+    let seconds = (number(hour, 0..=23)? * 60 + number(minute, 0..=59)?) * 60 + number(second, 0..=59)?;
+    Some(days * DAY_MS + seconds * 1000 + number(&ms, 0..=999)?)
+}
+
+fn number(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_plain && range.contains(number))
+}
+
 /// The date that is `days` after 1970-01-01, by counting in years that start on 1 March, so that the leap day is last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468; // since 0000-03-01
@@ -64,6 +111,38 @@ mod tests {
             let next_year = (month, day) == (1, 1) && year == before.0 + 1 && (before.1, before.2) == (12, 31);
             assert!(next_day || next_month || next_year, "{before:?} then {:?}", (year, month, day));
             before = (year, month, day);
+        }
+    }
+
+    #[test]
+    fn what_is_printed_is_read_again() {
+        for ms in [0, 951_782_400_000, 1_709_251_199_999, 4_107_542_400_123, 253_402_300_799_999] {
+            assert_eq!(parse(&rfc3339(ms)), Ok(ms));
+        }
+        assert_eq!(parse("2024-03-01"), Ok(1_709_251_200_000));
+        assert_eq!(parse("2024-03-01 00:01"), Ok(1_709_251_260_000));
+        assert_eq!(parse("2024-03-01T00:00:00.5Z"), Ok(1_709_251_200_500));
+        let ago = now_ms() - parse("2h").unwrap();
+        assert!((7_200_000..7_260_000).contains(&ago), "{ago}");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "h",
+            "2024",
+            "2024-02-30",
+            "2024-13-01",
+            "+5m",
+            "5 m",
+            "1x",
+            "2024-03-01T25:00Z",
+            "2024-03-01T00:00:00.éé",
+            "99999999999999999999w",
+            "é",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{
     output, time,
 };
 use relaymesh_core::{
-    content::Media,
+    content::{ContentRef, Media},
     task::{Status, Step, TaskRows},
 };
 use relaymesh_store::{ContentKey, Reader};
@@ -159,17 +159,26 @@ fn took_ms(step: &Step) -> Option<u64> {
     running.or_else(|| step.history.last().map(|last| last.ended_ms.saturating_sub(last.started_ms)))
 }
 
-/// The bytes at the place that the row names, checked against the hash that it names (D3).
-fn result(reader: &mut impl Reader, step: &Step) -> Result<Option<Value>, Error> {
+/// What the step delivered.
+pub(crate) fn result(reader: &mut impl Reader, step: &Step) -> Result<Option<Value>, Error> {
     let Some(named) = step.result else { return Ok(None) };
-    let missing = || Error::new(Code::Damaged, format!("the result of step `{}` is missing", step.spec.name));
-    let bytes = reader.bytes(ContentKey::new(step.result_pos, 0))?.ok_or_else(missing)?;
-    named
-        .check(&bytes)
-        .map_err(|damaged| Error::new(Code::Damaged, format!("step `{}`: {damaged}", step.spec.name)))?;
+    let what = || format!("the result of step `{}`", step.spec.name);
+    content(reader, ContentKey::new(step.result_pos, 0), named, what).map(Some)
+}
+
+/// What lies at a place, checked against the hash that names it (D3).
+pub(crate) fn content(
+    reader: &mut impl Reader,
+    key: ContentKey,
+    named: ContentRef,
+    what: impl Fn() -> String,
+) -> Result<Value, Error> {
+    let damaged = |why: &dyn std::fmt::Display| Error::new(Code::Damaged, format!("{}: {why}", what()));
+    let bytes = reader.bytes(key)?.ok_or_else(|| damaged(&"it is missing"))?;
+    named.check(&bytes).map_err(|why| damaged(&why))?;
     let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Some(match named.media {
+    Ok(match named.media {
         Media::Json => serde_json::from_slice(&bytes).unwrap_or_else(|_| text()),
         Media::Text => text(),
-    }))
+    })
 }

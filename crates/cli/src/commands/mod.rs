@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod demo;
+pub(crate) mod dead;
 pub(crate) mod down;
 pub(crate) mod explain;
 pub(crate) mod flow;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Run(run::Args),
     Flow(flow::Args),
     Task(task::Args),
+    Dead(dead::Args),
     Agent(agent::Args),
     Message(message::Args),
     Lock(lock::Args),
@@ -53,6 +55,7 @@ impl Command {
             Self::Run(args) => run::run(&args, context),
             Self::Flow(args) => flow::run(&args, context),
             Self::Task(args) => task::run(args, context),
+            Self::Dead(args) => dead::run(args, context),
             Self::Agent(args) => agent::run(&args, context),
             Self::Message(args) => message::run(args, context),
             Self::Lock(args) => lock::run(args, context),

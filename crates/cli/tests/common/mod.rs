@@ -203,7 +203,7 @@ fn split_word(text: &str) -> (&str, &str) {
 
 fn normal_word(word: &str) -> String {
     let is_ulid = |tail: &str| tail.len() == 26 && tail.bytes().all(|c| c.is_ascii_alphanumeric());
-    for prefix in ["tsk_", "nod_", "wrk_", "req_"] {
+    for prefix in ["tsk_", "nod_", "wrk_", "req_", "thr_", "msg_", "rep_", "op_"] {
         if word.strip_prefix(prefix).is_some_and(is_ulid) {
             return format!("{prefix}…");
         }
@@ -211,7 +211,7 @@ fn normal_word(word: &str) -> String {
     let hex = |length| word.len() == length && word.bytes().all(|c| c.is_ascii_hexdigit());
     let digits = word.chars().filter(char::is_ascii_digit).count();
     match () {
-        () if hex(64) || hex(32) => "HASH".to_owned(),
+        () if hex(64) || hex(32) || hex(12) => "HASH".to_owned(),
         () if word.len() == 24 && word.ends_with('Z') && word.contains('T') => "TIME".to_owned(),
         () if word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.') && digits > 1 => {
             "N.N".to_owned()

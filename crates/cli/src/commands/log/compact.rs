@@ -1,12 +1,13 @@
 //! `relaymesh log compact`
 
-use super::progress::Progress;
 use crate::{
     args::Context,
     error::Error,
     exit::Exit,
     link::{self, Missing},
-    output, root,
+    output,
+    progress::Progress,
+    root,
 };
 use relaymesh_runtime::upkeep;
 use relaymesh_store::Reader as _;

@@ -1,7 +1,6 @@
 //! `relaymesh log`
 
 mod compact;
-mod progress;
 mod rebuild;
 mod recover;
 mod scrub;
@@ -17,9 +16,16 @@ use crate::{
 use clap::Subcommand;
 use relaymesh_store::verify::Problem;
 
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh log show                       the newest ops
+  relaymesh log verify                     whether everything is as it was written
+  relaymesh log stats                      how much there is, and how much room it takes
+  relaymesh log compact                    let go of what was purged";
+
 /// Look at the log, check it, and go on after a loss
 #[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

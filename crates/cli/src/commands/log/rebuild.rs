@@ -1,11 +1,13 @@
 //! `relaymesh log rebuild`
 
-use super::{found, progress::Progress};
+use super::found;
 use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    output, root,
+    output,
+    progress::Progress,
+    root,
 };
 use relaymesh_runtime::rebuild;
 use relaymesh_store::{

@@ -1,11 +1,13 @@
 //! `relaymesh log verify`
 
-use super::{found, progress::Progress};
+use super::found;
 use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    output, root,
+    output,
+    progress::Progress,
+    root,
 };
 use relaymesh_store::{Reader as _, verify};
 use serde_json::json;

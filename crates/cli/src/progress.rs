@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Says how far something has come, at most once a second and not within the first one.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     what: &'static str,
     total: u64,
     next: Instant,
 }
 
 impl Progress {
-    pub(super) fn new(what: &'static str, total: u64) -> Self {
+    pub(crate) fn new(what: &'static str, total: u64) -> Self {
         Self { what, total, next: Instant::now() + EVERY }
     }
 
     /// `done` of the total are done.
-    pub(super) fn tell(&mut self, done: u64) {
+    pub(crate) fn tell(&mut self, done: u64) {
         let now = Instant::now();
         if now >= self.next {
             self.next = now + EVERY;

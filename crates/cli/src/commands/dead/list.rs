@@ -1,0 +1,47 @@
+//! `relaymesh dead list`
+
+use super::find::Selection;
+use crate::{args::Context, error::Error, exit::Exit, output, root, time};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh dead list                            everything of this namespace
+  relaymesh dead list --agent reviewer --since 2h
+  relaymesh dead list --json | jq -r .why        one JSON line each";
+
+/// How much of a reason a table shows.
+const WHY_CHARS_MAX: usize = 60;
+
+/// List what came to nothing, the last to die first
+///
+/// Works while another process writes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// At most this many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut found = args.selection.find(&mut root::read(&context.root)?, &context.namespace)?;
+    found.sort_by_key(|dead| std::cmp::Reverse(dead.died_ms));
+    let shown = &found[..found.len().min(args.limit as usize)];
+    if context.json {
+        shown.iter().for_each(|dead| output::line(&dead.to_json().to_string()));
+    } else {
+        let mut lines = vec![["ID", "NAME", "AGENT", "END", "AGO", "WHY"].map(str::to_owned).to_vec()];
+        lines.extend(shown.iter().map(|dead| {
+            let why = dead.why.as_deref().map_or_else(|| "-".to_owned(), |why| output::short(why, WHY_CHARS_MAX));
+            let ago = time::span(time::now_ms().saturating_sub(dead.died_ms));
+            vec![dead.what.id(), dead.name.clone(), dead.agent.to_string(), dead.end.clone(), ago, why]
+        }));
+        output::rows(&lines);
+    }
+    if shown.len() < found.len() {
+        output::note(&format!("more: {} in all; give a higher --limit", found.len()));
+    }
+    Ok(Exit::Done)
+}

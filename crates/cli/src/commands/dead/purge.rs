@@ -1,0 +1,80 @@
+//! `relaymesh dead purge`
+
+use super::find::{Chosen, What};
+use crate::{
+    args::Context,
+    bulk,
+    error::{Code, Error},
+    exit::Exit,
+    output, root,
+};
+use relaymesh_core::op::Scope;
+use relaymesh_runtime::driver::{Command, LifeCommand};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh dead purge tsk_01KH…            asks first
+  relaymesh dead purge --before 30d --yes   for scripts
+  relaymesh log compact                     then let go of their ops, inputs and results";
+
+/// Forget what came to nothing
+///
+/// Tasks are gone from lists, and their idempotency keys are free. A message goes with its whole thread, and only if nothing
+/// waits in it. That they were purged stays on the log.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let found = args.chosen.find(&mut root::read(&context.root)?, &context.namespace)?;
+    let scope = |what: What| match what {
+        What::Task(task) => Scope::Task(task),
+        What::Message(thread, _) => Scope::Thread(thread),
+    };
+    let mut seen = BTreeSet::new();
+    let scopes: Vec<Scope> = found.iter().map(|dead| scope(dead.what)).filter(|scope| seen.insert(*scope)).collect();
+    let count = if scopes.is_empty() {
+        0
+    } else {
+        confirm(args, &scopes)?;
+        let purge = |scope: Scope| (scope, Command::Life(LifeCommand::Purge { scope }));
+        let commands = scopes.into_iter().map(purge).collect();
+        let outcome = bulk::all(context, "purged:", commands, |scope, answer| {
+            if let Err(error) = answer {
+                output::note(&format!("not {scope}: {}", error.message));
+            }
+        })?;
+        outcome.count("purged")?
+    };
+    if context.json {
+        output::value(&json!({ "purged": count }));
+    } else {
+        output::line(&format!("{count} purged"));
+        if count > 0 {
+            output::note("  next: `relaymesh log compact` lets go of their ops, inputs and results");
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn confirm(args: &Args, scopes: &[Scope]) -> Result<(), Error> {
+    if args.yes {
+        return Ok(());
+    }
+    let threads = scopes.iter().filter(|scope| matches!(scope, Scope::Thread(_))).count();
+    let tasks = output::counted(scopes.len() - threads, "task");
+    let what = format!("{tasks} and {} with all their messages", output::counted(threads, "thread"));
+    if output::is_interactive() && output::ask(&format!("forget {what}?")) {
+        return Ok(());
+    }
+    let message = format!("{what} would be forgotten for good, and nobody agreed to it");
+    Err(Error::new(Code::NotConfirmed, message).hint("`--yes` does it without asking"))
+}

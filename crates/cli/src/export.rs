@@ -1,0 +1,58 @@
+//! A task or a message with everything that is known of it, as one JSON document.
+//!
+//! For whoever keeps it elsewhere: what was asked for with its inputs, how each step stands, its last attempts with their
+//! reasons, and the results. Lease tokens stay here: they prove something only to this store.
+
+use crate::{
+    error::Error,
+    view::{self, View},
+};
+use relaymesh_core::{
+    message::{Message, Thread},
+    task::TaskRows,
+};
+use relaymesh_store::{ContentKey, Reader};
+use serde_json::{Value, json};
+
+/// The task, what was asked for, every attempt that is remembered, and the results.
+pub(crate) fn task(reader: &mut impl Reader, rows: TaskRows) -> Result<Value, Error> {
+    let steps = (0..rows.steps.len()).map(|place| request_step(reader, &rows, place)).collect::<Result<Vec<_>, _>>()?;
+    let request = json!({ "name": rows.task.name, "steps": steps });
+    let mut document = View::load(reader, rows)?.to_json(true);
+    document["request"] = request;
+    Ok(document)
+}
+
+/// What was asked of one step. `input_ref` names its input by hash and length, `input` is what lies there.
+fn request_step(reader: &mut impl Reader, rows: &TaskRows, place: usize) -> Result<Value, Error> {
+    let step = &rows.steps[place];
+    let mut asked = json!(step.spec);
+    asked["input_ref"] = json!(step.spec.input);
+    asked["input"] = input(reader, rows, place)?.unwrap_or(Value::Null);
+    asked["artifacts"] = json!(step.output_artifacts);
+    Ok(asked)
+}
+
+/// The input that the request gave the step at this place, if it gave one.
+fn input(reader: &mut impl Reader, rows: &TaskRows, place: usize) -> Result<Option<Value>, Error> {
+    let step = &rows.steps[place];
+    let Some(named) = step.spec.input else { return Ok(None) };
+    let index = u16::try_from(place).unwrap_or(u16::MAX);
+    let what = || format!("the input of step `{}`", step.spec.name);
+    view::content(reader, ContentKey::new(rows.task.key, index), named, what).map(Some)
+}
+
+/// The message with what it says.
+pub(crate) fn message(reader: &mut impl Reader, thread: &Thread, message: &Message) -> Result<Value, Error> {
+    let draft = &message.draft;
+    let what = || format!("the content of {}", draft.id);
+    let content = view::content(reader, ContentKey::new(message.content_pos, 0), draft.content, what)?;
+    Ok(json!({
+        "message": draft.id, "thread": thread.id, "namespace": thread.namespace, "from": draft.from, "to": draft.to,
+        "state": message.state, "dead": message.dead, "error": message.error, "priority": draft.priority,
+        "reply_to": draft.reply_to, "answered_by": message.answered_by, "asking_task": draft.asks.map(|asks| asks.task),
+        "deliveries": message.deliveries, "max_deliveries": draft.max_deliveries, "epoch": message.epoch,
+        "sent_ms": message.sent_ms, "updated_ms": message.updated_ms, "ttl_ms": draft.ttl_ms,
+        "trace_id": format!("{:032x}", draft.trace_id), "content_ref": draft.content, "content": content,
+    }))
+}
