@@ -12,7 +12,7 @@ use relaymesh_core::{
     task::TaskRows,
 };
 use relaymesh_store::{ContentKey, Reader};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The task, what was asked for, every attempt that is remembered, and the results.
 pub(crate) fn task(reader: &mut impl Reader, rows: TaskRows) -> Result<Value, Error> {
@@ -34,12 +34,26 @@ fn request_step(reader: &mut impl Reader, rows: &TaskRows, place: usize) -> Resu
 }
 
 /// The input that the request gave the step at this place, if it gave one.
-fn input(reader: &mut impl Reader, rows: &TaskRows, place: usize) -> Result<Option<Value>, Error> {
+pub(crate) fn input(reader: &mut impl Reader, rows: &TaskRows, place: usize) -> Result<Option<Value>, Error> {
     let step = &rows.steps[place];
     let Some(named) = step.spec.input else { return Ok(None) };
     let index = u16::try_from(place).unwrap_or(u16::MAX);
     let what = || format!("the input of step `{}`", step.spec.name);
     view::content(reader, ContentKey::new(rows.task.key, index), named, what).map(Some)
+}
+
+/// What the step at this place is given to work on: its own input, or the results of the steps that it depends on.
+pub(crate) fn given(reader: &mut impl Reader, rows: &TaskRows, index: u16) -> Result<Value, Error> {
+    let place = usize::from(index);
+    if let Some(input) = input(reader, rows, place)? {
+        return Ok(input);
+    }
+    let results = rows.steps[place].spec.depends_on.iter().map(|of| {
+        let step = &rows.steps[usize::from(*of)];
+        Ok((step.spec.name.to_string(), view::result(reader, step)?.unwrap_or(Value::Null)))
+    });
+    let results = results.collect::<Result<Map<_, _>, Error>>()?;
+    Ok(if results.is_empty() { Value::Null } else { Value::Object(results) })
 }
 
 /// The message with what it says.

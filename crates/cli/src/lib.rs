@@ -10,6 +10,7 @@
 
 mod agents;
 mod args;
+mod asked;
 mod bench;
 mod bulk;
 mod commands;

@@ -162,30 +162,42 @@ fn an_approval_is_asked_for_shown_and_given() {
     accepted tsk_… (n, 1 step)
     tsk_… waits for approval
       step `deploy` asks: Deploy to production?
-      `relaymesh task approve tsk_… deploy` or `relaymesh task deny tsk_… deploy`
+      `relaymesh approve tsk_… deploy` or `relaymesh deny tsk_… deploy`
       then `relaymesh task wait tsk_…` goes on
     ");
     let id = said.stderr.split_whitespace().find(|word| word.starts_with("tsk_")).unwrap().to_owned();
-    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy"]).seen(), @"
+    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy"]).seen(), @r#"
     exit 4
     --- stdout
     --- stderr
     step `deploy` of tsk_… asks:
       Deploy to production?
+    task   tsk_… (n, namespace default)
+    from   tester/cli, submitted TIME
+    agent  echo
+    input  "done"
+    until  -
+    hash   HASH
     error[not_confirmed] RM0014: there is nobody to ask: this is not a terminal
       hint: `--yes` says approve without a question
       page: docs/reference/errors.md#not_confirmed
-    ");
+    "#);
     assert_eq!(mesh.run(&["task", "approve", &id, "nosuch", "--yes"]).code, 3);
-    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy", "--yes"]).seen(), @"
+    assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy", "--yes"]).seen(), @r#"
     exit 0
     --- stdout
     --- stderr
     step `deploy` of tsk_… asks:
       Deploy to production?
+    task   tsk_… (n, namespace default)
+    from   tester/cli, submitted TIME
+    agent  echo
+    input  "done"
+    until  -
+    hash   HASH
     approved tsk_… step `deploy`; it is PENDING
       next: `relaymesh task wait tsk_…`
-    ");
+    "#);
     assert_eq!(mesh.run(&["task", "deny", &id, "deploy", "--yes"]).code, 4, "the first decision counts");
     assert_eq!(mesh.run(&["task", "wait", &id]).stdout, "\"done\"\n");
     assert_eq!(mesh.show(&id)["steps"][0]["decided_by"], "tester");

@@ -1,9 +1,13 @@
 //! One file per command. A new command is its module, its variant and its arm.
 
 pub(crate) mod agent;
+pub(crate) mod approvals;
+pub(crate) mod approve;
 pub(crate) mod bench;
 pub(crate) mod demo;
 pub(crate) mod dead;
+mod decide;
+pub(crate) mod deny;
 pub(crate) mod down;
 pub(crate) mod explain;
 pub(crate) mod flow;
@@ -32,6 +36,9 @@ pub(crate) enum Command {
     Run(run::Args),
     Flow(flow::Args),
     Task(task::Args),
+    Approvals(approvals::Args),
+    Approve(approve::Args),
+    Deny(deny::Args),
     Dead(dead::Args),
     Agent(agent::Args),
     Message(message::Args),
@@ -55,6 +62,9 @@ impl Command {
             Self::Run(args) => run::run(&args, context),
             Self::Flow(args) => flow::run(&args, context),
             Self::Task(args) => task::run(args, context),
+            Self::Approvals(args) => approvals::run(args, context),
+            Self::Approve(args) => approve::run(&args, context),
+            Self::Deny(args) => deny::run(&args, context),
             Self::Dead(args) => dead::run(args, context),
             Self::Agent(args) => agent::run(&args, context),
             Self::Message(args) => message::run(args, context),

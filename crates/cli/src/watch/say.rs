@@ -103,7 +103,7 @@ pub(super) fn blocked(rows: &TaskRows) -> String {
     let ask = |step: &Step| {
         let (name, asks) = (&step.spec.name, asks(step));
         format!(
-            "\n  step `{name}` asks: {}\n  `relaymesh task approve {id} {name}` or `relaymesh task deny {id} {name}`",
+            "\n  step `{name}` asks: {}\n  `relaymesh approve {id} {name}` or `relaymesh deny {id} {name}`",
             output::clean(asks)
         )
     };

@@ -1,21 +1,26 @@
 //! `relaymesh task`
 
-mod approve;
 mod cancel;
-mod decide;
-mod deny;
 mod list;
 mod logs;
 mod retry;
 mod show;
 mod wait;
 
+use super::{approve, decide, deny};
 use crate::{args::Context, error::Error, exit::Exit};
 use clap::Subcommand;
 
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh task list                      the newest of this namespace
+  relaymesh task show tsk_01KH…            one of them, with its steps
+  relaymesh task wait tsk_01KH…            until it has ended; its result goes to stdout
+  relaymesh task retry tsk_01KH…           once more";
+
 /// Look at tasks, wait for them, stop them, try them again
 #[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
