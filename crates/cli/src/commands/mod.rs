@@ -15,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod message;
+pub(crate) mod ns;
 pub(crate) mod purge;
 pub(crate) mod run;
 pub(crate) mod status;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Agent(agent::Args),
     Message(message::Args),
     Lock(lock::Args),
+    Ns(ns::Args),
     Purge(purge::Args),
     Log(log::Args),
     Explain(explain::Args),
@@ -69,6 +71,7 @@ impl Command {
             Self::Agent(args) => agent::run(&args, context),
             Self::Message(args) => message::run(args, context),
             Self::Lock(args) => lock::run(args, context),
+            Self::Ns(args) => ns::run(&args, context),
             Self::Purge(args) => purge::run(&args, context),
             Self::Log(args) => log::run(args, context),
             Self::Explain(args) => explain::run(&args, context),

@@ -1,6 +1,7 @@
 //! `relaymesh task`
 
 mod cancel;
+mod export;
 mod list;
 mod logs;
 mod retry;
@@ -31,6 +32,7 @@ enum Command {
     Show(show::Args),
     List(list::Args),
     Logs(logs::Args),
+    Export(export::Args),
     Wait(wait::Args),
     Cancel(cancel::Args),
     Retry(retry::Args),
@@ -43,6 +45,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
         Command::Show(args) => show::run(&args, context),
         Command::List(args) => list::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
+        Command::Export(args) => export::run(&args, context),
         Command::Wait(args) => wait::run(&args, context),
         Command::Cancel(args) => cancel::run(&args, context),
         Command::Retry(args) => retry::run(&args, context),
