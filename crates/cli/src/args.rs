@@ -40,9 +40,9 @@ pub(crate) struct Global {
     /// The folder that holds everything
     #[arg(long, global = true, value_name = "DIR", env = "RELAYMESH_ROOT", default_value = "./.relaymesh")]
     root: PathBuf,
-    /// The team or project that a task belongs to
-    #[arg(long, global = true, value_name = "NS", env = "RELAYMESH_NAMESPACE", default_value = "default")]
-    namespace: Name,
+    /// The team or project that it is about; without one, `default`
+    #[arg(long, global = true, value_name = "NS", env = "RELAYMESH_NAMESPACE")]
+    namespace: Option<Name>,
     /// JSON on stdout, and errors as JSON on stderr
     #[arg(long, global = true)]
     json: bool,
@@ -56,6 +56,8 @@ pub(crate) struct Global {
 pub(crate) struct Context {
     pub(crate) root: PathBuf,
     pub(crate) namespace: Name,
+    /// The same if somebody named one; for commands that are about all of them otherwise.
+    pub(crate) namespace_given: Option<Name>,
     pub(crate) json: bool,
     pub(crate) no_daemon: bool,
     /// Who asks; it stands on the log.
@@ -67,7 +69,8 @@ impl Global {
     pub(crate) fn context(&self) -> Context {
         Context {
             root: self.root.clone(),
-            namespace: self.namespace.clone(),
+            namespace: self.namespace.clone().unwrap_or_else(|| fixed("default")),
+            namespace_given: self.namespace.clone(),
             json: self.json,
             no_daemon: self.no_daemon,
             caller: caller(),
@@ -75,9 +78,12 @@ impl Global {
     }
 }
 
+fn fixed(text: &str) -> Name {
+    text.parse().expect("a literal name")
+}
+
 /// The login name, if it is a name; the source is this program.
 fn caller() -> Caller {
-    let fixed = |text: &str| text.parse::<Name>().expect("a literal name");
     let login = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok()?.parse().ok());
     Caller { author: login.unwrap_or_else(|| fixed("local")), source: fixed("cli") }
 }

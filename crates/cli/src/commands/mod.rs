@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod approve;
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod demo;
 pub(crate) mod dead;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Lock(lock::Args),
     Ns(ns::Args),
     Purge(purge::Args),
+    Audit(audit::Args),
     Log(log::Args),
     Explain(explain::Args),
     Bench(bench::Args),
@@ -73,6 +75,7 @@ impl Command {
             Self::Lock(args) => lock::run(args, context),
             Self::Ns(args) => ns::run(&args, context),
             Self::Purge(args) => purge::run(&args, context),
+            Self::Audit(args) => audit::run(args, context),
             Self::Log(args) => log::run(args, context),
             Self::Explain(args) => explain::run(&args, context),
             Self::Bench(args) => bench::run(&args, context),

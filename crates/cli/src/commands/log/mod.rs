@@ -6,7 +6,7 @@ mod recover;
 mod scrub;
 mod show;
 mod stats;
-mod verify;
+pub(crate) mod verify;
 
 use crate::{
     args::Context,

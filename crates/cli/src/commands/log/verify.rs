@@ -9,8 +9,9 @@ use crate::{
     progress::Progress,
     root,
 };
+use relaymesh_core::{hash::Hash, id::NodeId};
 use relaymesh_store::{Reader as _, verify};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +26,30 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
 
+/// What was checked, and is as it was written.
+pub(crate) struct Checked {
+    pub(crate) ops: u64,
+    tasks: u64,
+    steps: u64,
+    state: String,
+    head: Option<Hash>,
+    origin: NodeId,
+    origin_epoch: u32,
+}
+
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
+    let checked = check(context)?;
+    if context.json {
+        output::value(&checked.to_json());
+    } else {
+        output::line(&checked.to_text());
+        output::note("everything is as it was written");
+    }
+    Ok(Exit::Done)
+}
+
+/// Checks every op and every row.
+pub(crate) fn check(context: &Context) -> Result<Checked, Error> {
     let mut reader = root::read(&context.root)?;
     let head = reader.head()?;
     let (total, _) = reader.counts()?;
@@ -42,23 +66,35 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         }
         Err(error) => return Err(error),
     }
-    let state = format!("{:032x}", rows.state.0);
-    if context.json {
-        let value = json!({
-            "ok": true, "ops": checked.pos, "tasks": rows.tasks, "steps": rows.steps, "state_hash": state,
-            "head": checked.chain.as_ref().map(|chain| chain.head), "origin": head.chain.origin,
-            "origin_epoch": head.chain.origin_epoch,
-        });
-        output::value(&value);
-    } else {
-        let facts = [
-            ("ops", checked.pos.to_string()),
-            ("tasks", rows.tasks.to_string()),
-            ("steps", rows.steps.to_string()),
-            ("state", state),
-        ];
-        output::line(&output::table(&facts.map(|(name, value)| vec![name.to_owned(), value])));
-        output::note("everything is as it was written");
+    Ok(Checked {
+        ops: checked.pos,
+        tasks: rows.tasks,
+        steps: rows.steps,
+        state: format!("{:032x}", rows.state.0),
+        head: checked.chain.as_ref().map(|chain| chain.head),
+        origin: head.chain.origin,
+        origin_epoch: head.chain.origin_epoch,
+    })
+}
+
+impl Checked {
+    /// For programs.
+    pub(crate) fn to_json(&self) -> Value {
+        let Self { ops, tasks, steps, state, head, origin, origin_epoch } = self;
+        json!({
+            "ok": true, "ops": ops, "tasks": tasks, "steps": steps, "state_hash": state, "head": head,
+            "origin": origin, "origin_epoch": origin_epoch,
+        })
     }
-    Ok(Exit::Done)
+
+    /// For people.
+    pub(crate) fn to_text(&self) -> String {
+        let facts = [
+            ("ops", self.ops.to_string()),
+            ("tasks", self.tasks.to_string()),
+            ("steps", self.steps.to_string()),
+            ("state", self.state.clone()),
+        ];
+        output::table(&facts.map(|(name, value)| vec![name.to_owned(), value]))
+    }
 }

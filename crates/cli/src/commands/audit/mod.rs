@@ -1,0 +1,47 @@
+//! `relaymesh audit`
+//!
+//! The op log is the audit log: every accepted write is an op with its author and its source. This is the same log as
+//! `relaymesh log show`, read for another question: who did what, from where, when. It shows no content, no words of agents and
+//! no lease tokens, only their hashes and lengths, so that it can be given to somebody who may not see the work itself.
+
+mod entry;
+mod filter;
+mod query;
+mod tail;
+mod verify;
+
+use crate::{args::Context, error::Error, exit::Exit};
+use clap::Subcommand;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh audit tail -f                          every write, as it happens
+  relaymesh audit query --author ann --since 1d    what ann did
+  relaymesh audit query --kind ApproveStep --json  who agreed to what
+  relaymesh audit verify                           whether the log is as it was written";
+
+/// Who did what, from where, when
+///
+/// Of all namespaces, unless --namespace or RELAYMESH_NAMESPACE names one. Content and the words of agents are never shown,
+/// only their hashes and lengths.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Tail(tail::Args),
+    Query(query::Args),
+    Verify(verify::Args),
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
+    match args.command {
+        Command::Tail(args) => tail::run(&args, context),
+        Command::Query(args) => query::run(&args, context),
+        Command::Verify(args) => verify::run(&args, context),
+    }
+}

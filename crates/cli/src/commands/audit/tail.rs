@@ -1,0 +1,52 @@
+//! `relaymesh audit tail`
+
+use super::{
+    filter::{Filter, Found},
+    query::newest,
+};
+use crate::{args::Context, error::Error, exit::Exit, root};
+use relaymesh_store::Reader as _;
+use std::{thread, time::Duration};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh audit tail                     the newest writes
+  relaymesh audit tail -n 100 --author ann
+  relaymesh audit tail -f --json           and every one that follows, until Ctrl-C";
+
+/// How often the log's head is looked at: one row, whatever the log's length.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Show the newest writes, and those that follow
+///
+/// Works while another process writes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// How many of those that are there already
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    lines: usize,
+    /// Go on with those that follow, until Ctrl-C
+    #[arg(long, short)]
+    follow: bool,
+    #[command(flatten)]
+    filter: Filter,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut reader = root::read(&context.root)?;
+    let wanted = args.filter.wanted(&mut reader, context)?;
+    let (found, _, mut after) = newest(&mut reader, &wanted, args.lines)?;
+    found.iter().for_each(|found| found.show(context.json));
+    let mut show = |found: Found| found.show(context.json);
+    if !args.follow {
+        return Ok(Exit::Done);
+    }
+    loop {
+        if reader.head()?.pos > after {
+            after = wanted.each(&mut reader, after, &mut |_| {}, &mut show)?;
+        } else {
+            thread::sleep(POLL);
+        }
+    }
+}
