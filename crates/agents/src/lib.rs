@@ -14,3 +14,4 @@ pub mod tree;
 pub use config::{Agents, Script};
 pub use judge::End;
 pub use pool::{Input, Key, Launch, Pool};
+pub use process::program;

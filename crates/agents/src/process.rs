@@ -102,16 +102,21 @@ fn command(script: &Script, launch: &Launch) -> Command {
 
 /// The file of a program that is named without a folder. Looked for here, it is a few calls of `stat`; left to the child, it is as many
 /// failed calls of `exec` while others wait. What is not found is left as it is, and the start says so.
-fn found(program: &str) -> PathBuf {
-    if program.contains('/') {
-        return program.into();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates = std::env::split_paths(&path).map(|folder| folder.join(program));
+fn found(name: &str) -> PathBuf {
+    if name.contains('/') { name.into() } else { program(name).unwrap_or_else(|| name.into()) }
+}
+
+/// The file that would be run for a program of this name: on PATH, unless the name has a folder. `None`: there is none that runs.
+pub fn program(name: &str) -> Option<PathBuf> {
     let runs = |file: &PathBuf| {
         fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
-    candidates.filter(|file| file.is_absolute()).find(runs).unwrap_or_else(|| program.into())
+    if name.contains('/') {
+        return Some(name.into()).filter(runs);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
+    candidates.filter(|file| file.is_absolute()).find(runs)
 }
 
 impl Started {

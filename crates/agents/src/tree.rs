@@ -43,6 +43,11 @@ pub fn sweep(owner: &str) -> usize {
     }
 }
 
+/// The processes whose tag begins with `owner`. Nothing is done to them.
+pub fn alive(owner: &str) -> Vec<i32> {
+    tagged(owner).into_iter().map(|pid| pid.as_raw_nonzero().get()).collect()
+}
+
 /// A signal to a whole group. One that is empty needs none.
 pub(crate) fn kill_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);

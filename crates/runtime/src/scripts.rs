@@ -156,20 +156,29 @@ pub fn sweep_folders<E: From<io::Error>>(
     root: &Path,
     is_there: &mut dyn FnMut(TaskId) -> Result<bool, E>,
 ) -> Result<usize, E> {
-    let mut removed = 0;
+    let left = left_folders(root, is_there)?;
+    left.iter().try_for_each(std::fs::remove_dir_all)?;
+    Ok(left.len())
+}
+
+/// The folders of tasks that are no more.
+pub fn left_folders<E: From<io::Error>>(
+    root: &Path,
+    is_there: &mut dyn FnMut(TaskId) -> Result<bool, E>,
+) -> Result<Vec<PathBuf>, E> {
+    let mut left = Vec::new();
     let entries = match std::fs::read_dir(root.join(FOLDER)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
         entries => entries?,
     };
     for entry in entries {
         let entry = entry?;
         let Some(task) = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok()) else { continue };
         if !is_there(task)? {
-            std::fs::remove_dir_all(entry.path())?;
-            removed += 1;
+            left.push(entry.path());
         }
     }
-    Ok(removed)
+    Ok(left)
 }
 
 /// Checked when read (D3).

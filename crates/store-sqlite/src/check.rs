@@ -114,7 +114,7 @@ fn hash_at(connection: &Connection, pos: u64) -> Result<Option<Hash>, Error> {
 }
 
 /// Follows the chain over the newest ops and compares its end with the head.
-fn tail(connection: &Connection, head: &Head, ops_max: u64) -> Result<(), Error> {
+pub(crate) fn tail(connection: &Connection, head: &Head, ops_max: u64) -> Result<(), Error> {
     const PAGE: usize = 256;
     let mut pos = head.pos.saturating_sub(ops_max);
     let mut chain = None;

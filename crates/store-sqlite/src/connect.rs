@@ -49,6 +49,11 @@ fn open(root: &Root, access: OpenFlags) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// The version of SQLite that is built in.
+pub(crate) fn version() -> &'static str {
+    rusqlite::version()
+}
+
 fn refuse_old(found: i32) -> Result<(), Error> {
     if found >= SQLITE_MIN {
         return Ok(());

@@ -29,6 +29,7 @@ mod connect;
 mod failure;
 mod flush;
 mod head;
+mod health;
 mod life;
 mod lock;
 mod modes;
@@ -52,6 +53,7 @@ mod store;
 mod tests;
 
 pub use blobs::FileBlobs;
+pub use health::{BlobNames, Room};
 pub use options::{Options, Sync};
 pub use reader::SqliteReader;
 pub use recover::Recovery;

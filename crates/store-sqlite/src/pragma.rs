@@ -93,6 +93,15 @@ pub(crate) fn apply(connection: &Connection, pragmas: &[Pragma]) -> Result<(), E
     Ok(())
 }
 
+/// What each setting is on this connection, by name, as it is read back.
+pub(crate) fn found(connection: &Connection, pragmas: &[Pragma]) -> Result<Vec<(&'static str, String)>, Error> {
+    let ask = |pragma: &Pragma| {
+        let found = run(connection, &format!("PRAGMA {}", pragma.name))?;
+        Ok((pragma.name, found.as_ref().map_or("nothing".to_owned(), text)))
+    };
+    pragmas.iter().map(ask).collect()
+}
+
 /// Runs a PRAGMA and gives the first value that it answers, if it answers at all.
 fn run(connection: &Connection, sql: &str) -> Result<Option<Value>, Error> {
     let ask = || {
@@ -105,14 +114,17 @@ fn run(connection: &Connection, sql: &str) -> Result<Option<Value>, Error> {
     ask().map_err(|error| failure::sqlite(sql, &error))
 }
 
-fn mismatch(pragma: &Pragma, found: Option<Value>) -> Error {
-    let text = |value: &Value| match value {
+fn text(value: &Value) -> String {
+    match value {
         Value::Null => "nothing".to_owned(),
         Value::Integer(number) => number.to_string(),
         Value::Real(number) => number.to_string(),
         Value::Text(text) => text.clone(),
         Value::Blob(bytes) => format!("{} bytes", bytes.len()),
-    };
+    }
+}
+
+fn mismatch(pragma: &Pragma, found: Option<Value>) -> Error {
     let (name, wanted) = (pragma.name, text(&pragma.wanted));
     let found = found.as_ref().map_or("nothing".to_owned(), text);
     Error::Unusable {

@@ -67,7 +67,7 @@ impl SqliteStore {
 }
 
 /// Every blob that the log names, with its length.
-fn named(connection: &Connection) -> Result<BTreeMap<Hash, u32>, Error> {
+pub(crate) fn named(connection: &Connection) -> Result<BTreeMap<Hash, u32>, Error> {
     let failed = |error| failure::sqlite("cannot read which blobs are named", &error);
     let sql =
         "SELECT DISTINCT blob_hash, blob_bytes FROM content INDEXED BY idx_content_blob WHERE blob_hash IS NOT NULL";
@@ -77,7 +77,7 @@ fn named(connection: &Connection) -> Result<BTreeMap<Hash, u32>, Error> {
 }
 
 /// The names in the folder, in order; none if it is not there. What is being written is nobody's yet.
-fn names(folder: &Path) -> Result<Vec<String>, Error> {
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
     let failed = |error| failure::io("cannot read", folder, &error);
     if !folder.try_exists().map_err(failed)? {
         return Ok(Vec::new());

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod dead;
 mod decide;
 pub(crate) mod deny;
+pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod explain;
 pub(crate) mod flow;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Purge(purge::Args),
     Audit(audit::Args),
     Log(log::Args),
+    Doctor(doctor::Args),
     Explain(explain::Args),
     Bench(bench::Args),
 }
@@ -77,6 +79,7 @@ impl Command {
             Self::Purge(args) => purge::run(&args, context),
             Self::Audit(args) => audit::run(args, context),
             Self::Log(args) => log::run(args, context),
+            Self::Doctor(args) => doctor::run(&args, context),
             Self::Explain(args) => explain::run(&args, context),
             Self::Bench(args) => bench::run(&args, context),
         }

@@ -1,0 +1,99 @@
+//! The daemon, and what a daemon that is gone has left behind.
+
+use super::report::Report;
+use crate::{
+    args::Context,
+    error::{Code, Error},
+};
+use relaymesh_agents::tree;
+use relaymesh_api::local::{Client, Endpoint};
+use relaymesh_core::id::NodeId;
+use relaymesh_runtime::scripts;
+use relaymesh_store::Reader as _;
+use relaymesh_store_sqlite::SqliteReader;
+
+/// Says whether one answers.
+pub(super) fn check(context: &Context, report: &mut Report) -> bool {
+    let ours = env!("CARGO_PKG_VERSION");
+    match Client::connect(&context.root, &context.caller).and_then(|client| client.map(|c| c.status()).transpose()) {
+        Ok(Some(status)) => {
+            let found = format!("pid {} answers, version {}", status.pid, status.version);
+            match status.alert {
+                None => report.ok("daemon", found),
+                Some(alert) => {
+                    report.warn("daemon", format!("{found}; it warns: {alert}"), "see the end of daemon.log")
+                }
+            }
+            true
+        }
+        Ok(None) => {
+            match Endpoint::read(&context.root) {
+                Ok(Some(left)) => report.warn(
+                    "daemon",
+                    format!("daemon.json names pid {}, and nobody answers there: it was killed", left.pid),
+                    "nothing: the next command that needs a daemon starts one and puts this right",
+                ),
+                Ok(None) => report.ok("daemon", format!("none runs; whoever needs one starts it, version {ours}")),
+                Err(error) => report.fail(
+                    "daemon",
+                    Code::StoreIo,
+                    format!("cannot read daemon.json: {error}"),
+                    "see that you may read it",
+                ),
+            }
+            false
+        }
+        Err(error) if error.code == Code::OtherVersion => {
+            report.warn("daemon", error.message, "`relaymesh down`, then the next command starts one of this version");
+            true
+        }
+        Err(error) => {
+            report.error("daemon", &error);
+            true
+        }
+    }
+}
+
+/// Processes and folders of attempts that nobody looks after.
+pub(super) fn orphans(context: &Context, node: NodeId, is_up: bool, report: &mut Report) {
+    let alive = tree::alive(&format!("{node}/"));
+    if alive.is_empty() || is_up {
+        report.ok("orphans", format!("no process of an attempt is without a daemon; {} under way", alive.len()));
+    } else {
+        let pids: Vec<String> = alive.iter().map(i32::to_string).collect();
+        report.warn(
+            "orphans",
+            format!("{} processes of attempts whose daemon is gone: {}", pids.len(), pids.join(", ")),
+            "`relaymesh up` starts a daemon, which ends them and does their work again",
+        );
+    }
+    match left_folders(context) {
+        Ok(0) => report.ok("attempts", "every folder in attempts belongs to a task"),
+        Ok(count) => report.warn(
+            "attempts",
+            format!("{count} folders in attempts belong to no task any more"),
+            "nothing: the daemon removes them when it tidies up",
+        ),
+        Err(error) => report.error("attempts", &error),
+    }
+}
+
+fn left_folders(context: &Context) -> Result<usize, Error> {
+    let mut reader = SqliteReader::open(&context.root)?;
+    let left = scripts::left_folders(&context.root, &mut |task| Ok::<_, Unreadable>(reader.task(task)?.is_some()));
+    left.map(|folders| folders.len()).map_err(|Unreadable(error)| error)
+}
+
+struct Unreadable(Error);
+
+impl From<std::io::Error> for Unreadable {
+    fn from(error: std::io::Error) -> Self {
+        Self(Error::new(Code::StoreIo, format!("cannot look into attempts: {error}")))
+    }
+}
+
+impl From<relaymesh_store::Error> for Unreadable {
+    fn from(error: relaymesh_store::Error) -> Self {
+        Self(error.into())
+    }
+}

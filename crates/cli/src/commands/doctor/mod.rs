@@ -1,0 +1,49 @@
+//! `relaymesh doctor`
+//!
+//! Looks, and changes nothing: it takes no lock and works beside a daemon. Each check is a line: what was found, and what to do
+//! about it. A check that cannot be made is a line, too, and stops none of the others.
+
+mod agents;
+mod daemon;
+mod machine;
+mod report;
+mod root;
+mod store;
+
+use crate::{args::Context, error::Error, exit::Exit, root as open};
+use relaymesh_runtime::clock::{Source as _, System};
+use report::Report;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh doctor            a minute of looking around before you ask for help
+  relaymesh doctor --full     every op and every row, however long it takes
+  relaymesh doctor --json | jq -r 'select(.verdict != \"ok\")'";
+
+/// Look at the root, its store, its daemon, its agents and this machine, and say what is wrong
+///
+/// Each line is ok, warn or fail, with what was found and what to do. Exit code 0 when nothing fails; otherwise that of the worst.
+/// Nothing is changed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Check the whole log and every row, not only the newest ops
+    #[arg(long)]
+    full: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    open::there(&context.root)?;
+    let began = (System.wall_ms(), System.boot_ms());
+    let mut report = Report::new(context.json);
+    root::check(context, &mut report);
+    let node = store::check(context, args.full, &mut report);
+    let is_up = daemon::check(context, &mut report);
+    if let Some(node) = node {
+        daemon::orphans(context, node, is_up, &mut report);
+    }
+    agents::check(context, &mut report);
+    machine::limits(&mut report);
+    machine::clock(context, began, &mut report);
+    report.end()
+}

@@ -1,0 +1,51 @@
+//! The folder: whose it is, and who else may look into it.
+
+use super::report::Report;
+use crate::{args::Context, error::Code};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::Path,
+};
+
+const FOLDER_MODE: u32 = 0o700;
+/// What group and others may not do.
+const OTHERS: u32 = 0o077;
+
+pub(super) fn check(context: &Context, report: &mut Report) {
+    let shown = context.root.display();
+    match fs::metadata(&context.root) {
+        Err(error) => {
+            report.fail("root", Code::StoreIo, format!("cannot look at {shown}: {error}"), "see that you may enter it")
+        }
+        Ok(found) if found.uid() != rustix::process::geteuid().as_raw() => report.fail(
+            "root",
+            Code::Unusable,
+            format!("{shown} belongs to user {} and we are {}", found.uid(), rustix::process::geteuid().as_raw()),
+            "run as that user, or give the root to this one",
+        ),
+        Ok(found) => {
+            report.ok("root", shown.to_string());
+            modes(&context.root, found.permissions().mode() & 0o7777, report);
+        }
+    }
+}
+
+fn modes(root: &Path, mode: u32, report: &mut Report) {
+    if mode != FOLDER_MODE {
+        let found =
+            format!("the root has mode {mode:04o}, wanted {FOLDER_MODE:04o}: others may see prompts and results");
+        return report.fail("modes", Code::Unusable, found, &format!("chmod 700 {}", root.display()));
+    }
+    let open = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|found| found.permissions().mode() & OTHERS != 0);
+    let files = fs::read_dir(root).into_iter().flatten().flatten();
+    let names: Vec<String> = files.filter(open).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    match names.len() {
+        0 => report.ok("modes", "the root is 0700, and nothing in it is open to others"),
+        _ => report.warn(
+            "modes",
+            format!("open to others, though the root is not: {}", names.join(", ")),
+            &format!("chmod go= in {}; the store does so with its own files at every start", root.display()),
+        ),
+    }
+}

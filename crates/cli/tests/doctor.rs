@@ -1,0 +1,94 @@
+//! The doctor: a sound root is ok in every line, and each thing that is wrong is named with what to do.
+
+mod common;
+
+use common::{Mesh, Said, house::House};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn doctor(mesh: &Mesh) -> Said {
+    // Programs of agents are looked for on the PATH.
+    Said::of(
+        mesh.command(&["doctor", "--json"]).env("PATH", "/usr/bin:/bin").output().unwrap_or_else(|e| panic!("{e}")),
+    )
+}
+
+/// The line of a check.
+fn line(said: &Said, check: &str) -> Value {
+    let found = said.lines().into_iter().find(|line| line["check"] == check);
+    found.unwrap_or_else(|| panic!("no check {check}: {}", said.stdout))
+}
+
+fn verdict(said: &Said, check: &str) -> String {
+    line(said, check)["verdict"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_sound_root_fails_in_nothing() {
+    let mesh = Mesh::new();
+    assert_eq!(mesh.run(&["doctor"]).code, 3, "there is no root yet");
+    assert_eq!(mesh.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
+    let said = doctor(&mesh);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let checks: Vec<String> =
+        said.lines().iter().map(|line| line["check"].as_str().unwrap_or_default().to_owned()).collect();
+    let all = "root modes store pragmas memory chain blobs disk daemon orphans attempts agents limits clock";
+    assert_eq!(checks.join(" "), all);
+    for check in
+        ["root", "modes", "store", "pragmas", "memory", "chain", "blobs", "daemon", "orphans", "attempts", "agents"]
+    {
+        assert_eq!(verdict(&said, check), "ok", "{}", said.stdout);
+    }
+    let pragmas = line(&said, "pragmas")["found"].to_string();
+    assert!(pragmas.contains("journal_mode=wal") && pragmas.contains("foreign_keys=1"), "{pragmas}");
+    let full = mesh.run(&["doctor", "--full"]);
+    assert!(full.code == 0 && full.stdout.contains("all 3 ops and every row"), "{}", full.stdout);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_to_do() {
+    let mesh = Mesh::new();
+    mesh.run(&["init"]);
+    let root = mesh.root();
+    std::fs::write(root.join("agents.toml"), "[agents.ghost]\ncommand = [\"no-such-program\"]\n").unwrap();
+    let said = doctor(&mesh);
+    assert_eq!((said.code, verdict(&said, "agents").as_str()), (2, "fail"), "{}", said.stdout);
+    assert!(line(&said, "agents")["found"].to_string().contains("ghost (no-such-program)"));
+    assert!(said.error()["message"].to_string().contains("1 of 14 checks failed: agents"), "{}", said.stderr);
+    std::fs::write(root.join("agents.toml"), "[agents.sh]\ncommand = [\"sh\"]\n").unwrap();
+    std::fs::create_dir_all(root.join("attempts/tsk_01HF7YAT000000000000000007")).unwrap();
+    std::fs::create_dir_all(root.join("blobs")).unwrap();
+    std::fs::write(root.join("blobs").join("0".repeat(64)), "x").unwrap();
+    std::fs::write(root.join("daemon.json"), "{\"pid\":1,\"version\":\"0\",\"socket\":\"/nowhere\"}").unwrap();
+    let said = doctor(&mesh);
+    assert_eq!(said.code, 0, "warnings are no failures: {}", said.stdout);
+    for check in ["blobs", "daemon", "attempts"] {
+        assert_eq!(verdict(&said, check), "warn", "{check}: {}", said.stdout);
+        assert!(line(&said, check)["do"].is_string());
+    }
+    std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let said = doctor(&mesh);
+    assert_eq!((said.code, verdict(&said, "modes").as_str()), (6, "fail"), "{}", said.stdout);
+    assert!(line(&said, "modes")["do"].to_string().contains("chmod 700"));
+}
+
+#[test]
+fn a_store_that_forgot_is_found() {
+    let mesh = Mesh::new();
+    mesh.submit(&["--agent", "echo", "--input", "1"]);
+    std::fs::remove_file(mesh.root().join("relaymesh.db")).unwrap();
+    let said = doctor(&mesh);
+    assert_eq!((said.code, verdict(&said, "store").as_str()), (9, "fail"), "{}", said.stderr);
+    assert!(!verdict(&said, "clock").is_empty(), "the other checks are made all the same");
+}
+
+#[test]
+fn a_daemon_that_answers_is_ok_and_one_that_was_killed_left_its_file() {
+    let house = House::new();
+    assert_eq!(house.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
+    let said = house.run(&["doctor", "--json"]);
+    assert!(line(&said, "daemon")["found"].to_string().contains("answers, version"), "{}", said.stdout);
+    house.kill();
+    let said = house.run(&["doctor", "--json"]);
+    assert_eq!(verdict(&said, "daemon"), "warn", "{}", said.stdout);
+}
