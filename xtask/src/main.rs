@@ -3,6 +3,7 @@
 mod bench;
 mod fix;
 mod fuzz;
+mod generate;
 mod run;
 mod sim;
 mod test;
@@ -19,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo xtask verify               before you push: everything the continuous integration checks
   cargo xtask fix                  mend what verify says about format and lints
+  cargo xtask gen                  make the pages again that are made from the program itself
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
   cargo xtask test                 all tests, against the release binary
   cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
@@ -42,6 +44,9 @@ enum Command {
     /// Mend what can be mended: format the code and apply the lints' own suggestions
     #[command(after_help = "Example: cargo xtask fix")]
     Fix,
+    /// Make the pages and the kept help texts again that come from the command line's own definition
+    #[command(after_help = "Example: cargo xtask gen")]
+    Gen,
     /// Check the rules no compiler knows: arrows, purity, sizes, links, conformance rows
     #[command(after_help = "Example: cargo xtask tidy --report")]
     Tidy {
@@ -103,6 +108,7 @@ fn main() -> ExitCode {
     let outcome = Workspace::locate().and_then(|workspace| match command {
         Command::Verify => verify::run(&workspace),
         Command::Fix => fix::run(&workspace),
+        Command::Gen => generate::run(&workspace),
         Command::Tidy { report } => tidy::run(&workspace, report),
         Command::Test => test::run(&workspace, test::Writes::Allowed),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),

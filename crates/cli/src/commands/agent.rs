@@ -25,6 +25,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show every agent
+    #[command(after_help = EXAMPLES)]
     List,
 }
 

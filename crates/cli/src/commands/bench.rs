@@ -4,15 +4,17 @@ use crate::{args::Context, bench, error::Error, exit::Exit};
 use clap::Subcommand;
 use std::path::PathBuf;
 
-/// Measures this machine; touches no root.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
+const EXAMPLES: &str = "\
 Examples:
   relaymesh bench kernel --quick          a minute: is this build as fast as it should be here?
   relaymesh bench kernel                  all of it, a million tasks included
   relaymesh bench kernel --json           for a program
   relaymesh bench runtime                 the daemon: its socket, its processes, its memory
-  relaymesh bench fold                    what becomes of a log of a million ops")]
+  relaymesh bench fold                    what becomes of a log of a million ops";
+
+/// Measures this machine; touches no root.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -21,10 +23,13 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Submit, claim and complete no-op tasks through the driver, synced, beside plain SQLite without logic
+    #[command(after_help = EXAMPLES)]
     Kernel(Kernel),
     /// Tasks through the daemon's socket, and processes beside the bare cost of starting them
+    #[command(after_help = EXAMPLES)]
     Runtime(Runtime),
     /// Fold a long log, rebuild it, purge and compact it, and what that does to work beside it
+    #[command(after_help = EXAMPLES)]
     Fold(Fold),
     /// One part of a benchmark, in a process of its own
     #[command(hide = true)]

@@ -40,8 +40,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Take a lock, and print what proves it: TOKEN:FENCE
+    #[command(after_help = EXAMPLES)]
     Acquire(Acquire),
     /// Keep a lock longer
+    #[command(after_help = EXAMPLES)]
     Renew {
         /// What `acquire` printed
         #[arg(value_name = "HELD", value_parser = held)]
@@ -54,6 +56,7 @@ enum Command {
         ttl_ms: u64,
     },
     /// Give a lock back
+    #[command(after_help = EXAMPLES)]
     Release {
         /// What `acquire` printed
         #[arg(value_name = "HELD", value_parser = held)]
@@ -63,6 +66,7 @@ enum Command {
         repository: RepositoryName,
     },
     /// Show every lock of this namespace
+    #[command(after_help = EXAMPLES)]
     List,
 }
 
@@ -161,7 +165,7 @@ fn list(context: &Context) -> Result<Exit, Error> {
         }
     }
     if !context.json {
-        output::line(&output::table(&lines));
+        output::rows(&lines);
     }
     Ok(Exit::Done)
 }

@@ -43,8 +43,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Say something to an agent, and print THREAD and MESSAGE
+    #[command(after_help = EXAMPLES)]
     Send(Box<SendArgs>),
     /// Take the next message for an agent
+    #[command(after_help = EXAMPLES)]
     Take {
         /// For whom
         #[arg(long, value_name = "NAME")]
@@ -54,12 +56,14 @@ enum Command {
         lease_ms: u64,
     },
     /// The message is dealt with
+    #[command(after_help = EXAMPLES)]
     Ack {
         /// What `take` printed
         #[arg(value_name = "HELD", value_parser = held)]
         held: Held,
     },
     /// The message is dealt with, and this is the answer
+    #[command(after_help = EXAMPLES)]
     Reply {
         /// What `take` printed
         #[arg(value_name = "HELD", value_parser = held)]
@@ -69,6 +73,7 @@ enum Command {
         input: String,
     },
     /// The message could not be dealt with
+    #[command(after_help = EXAMPLES)]
     Fail {
         /// What `take` printed
         #[arg(value_name = "HELD", value_parser = held)]
@@ -81,6 +86,7 @@ enum Command {
         error: String,
     },
     /// Deliver a message again that came to nothing
+    #[command(after_help = EXAMPLES)]
     Retry {
         /// Its thread
         thread: ThreadId,

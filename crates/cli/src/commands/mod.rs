@@ -6,6 +6,7 @@ pub(crate) mod approve;
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod demo;
+pub(crate) mod completions;
 pub(crate) mod dead;
 mod decide;
 pub(crate) mod deny;
@@ -16,9 +17,11 @@ pub(crate) mod flow;
 pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod message;
 pub(crate) mod ns;
 pub(crate) mod purge;
+pub(crate) mod reference;
 pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod submit;
@@ -52,6 +55,10 @@ pub(crate) enum Command {
     Log(log::Args),
     Doctor(doctor::Args),
     Explain(explain::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    #[command(hide = true)]
+    Reference(reference::Args),
     Bench(bench::Args),
 }
 
@@ -81,6 +88,9 @@ impl Command {
             Self::Log(args) => log::run(args, context),
             Self::Doctor(args) => doctor::run(&args, context),
             Self::Explain(args) => explain::run(&args, context),
+            Self::Completions(args) => completions::run(&args, context),
+            Self::Man(args) => man::run(&args, context),
+            Self::Reference(args) => reference::run(&args, context),
             Self::Bench(args) => bench::run(&args, context),
         }
     }

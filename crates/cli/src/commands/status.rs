@@ -9,10 +9,16 @@ use crate::{
 use relaymesh_api::local::{Client, Status};
 use serde_json::json;
 
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh status                     pid, version, work under way, alerts
+  relaymesh status --json | jq .pid    for scripts; exit code 3 if there is none";
+
 /// How the root's daemon is
 ///
 /// Exit code 3 if there is none.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         if context.json { output::line(&line_json(&rows).to_string()) } else { lines.push(line(&rows)) }
     }
     if !context.json {
-        output::line(&output::table(&lines));
+        output::rows(&lines);
     }
     if let Some(last) = last.filter(|_| full) {
         output::note(&format!("more: `relaymesh task list --before {last}`"));

@@ -1,0 +1,33 @@
+//! `relaymesh completions`
+
+use crate::{
+    args::{Cli, Context},
+    error::Error,
+    exit::Exit,
+    output,
+};
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh completions bash > ~/.local/share/bash-completion/completions/relaymesh
+  relaymesh completions zsh > ~/.zfunc/_relaymesh        with ~/.zfunc in fpath
+  relaymesh completions fish > ~/.config/fish/completions/relaymesh.fish
+  relaymesh completions powershell >> $PROFILE";
+
+/// Print what makes a shell complete commands and options
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// For which shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, _: &Context) -> Result<Exit, Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "relaymesh", &mut script);
+    output::line(String::from_utf8_lossy(&script).trim_end());
+    Ok(Exit::Done)
+}

@@ -1,0 +1,106 @@
+//! `relaymesh reference`: the page of all commands, made from their definition. Hidden: it is for whoever keeps the docs.
+
+use crate::{
+    args::{Cli, Context},
+    error::Error,
+    exit::Exit,
+    output,
+};
+use clap::{Arg, Command, CommandFactory as _};
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask gen                     writes docs/reference/cli.md
+  relaymesh reference --commands      every command, one a line";
+
+const HEAD: &str = "\
+# The command line
+
+Made from the program's own definition by `cargo xtask gen`; a test sees that it is current.
+
+stdout is data, stderr is talk. `--json` gives JSON everywhere: a value, or one value a line for lists. Nothing is coloured when it
+is not a terminal, or when `NO_COLOR` is set.";
+
+/// Print the page of all commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only the names of the commands
+    #[arg(long)]
+    commands: bool,
+}
+
+pub(crate) fn run(args: &Args, _: &Context) -> Result<Exit, Error> {
+    let mut cli = Cli::command();
+    cli.build();
+    if args.commands {
+        each(&cli, &mut |path, _| output::line(path));
+        return Ok(Exit::Done);
+    }
+    let mut page = format!("{HEAD}\n");
+    each(&cli, &mut |path, command| page += &section(path, command));
+    output::line(page.trim_end());
+    Ok(Exit::Done)
+}
+
+/// Every command that is not hidden, each before its subcommands.
+fn each(command: &Command, tell: &mut dyn FnMut(&str, &Command)) {
+    fn walk(path: &str, command: &Command, tell: &mut dyn FnMut(&str, &Command)) {
+        tell(path, command);
+        for child in command.get_subcommands().filter(|child| !child.is_hide_set() && child.get_name() != "help") {
+            walk(&format!("{path} {}", child.get_name()), child, tell);
+        }
+    }
+    walk(command.get_name(), command, tell);
+}
+
+fn section(path: &str, command: &Command) -> String {
+    let depth = path.split(' ').count().min(3);
+    let mut text = format!("\n{} {path}\n", "#".repeat(depth + 1));
+    if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
+        text += &format!("\n{}\n", escaped(&about.to_string()));
+    }
+    let usage = command.clone().render_usage().to_string();
+    text += &format!("\n```text\n{}\n```\n", usage.trim_start_matches("Usage:").trim());
+    let is_root = !path.contains(' ');
+    let shown: Vec<&Arg> =
+        command.get_arguments().filter(|arg| !arg.is_hide_set() && (is_root || !arg.is_global_set())).collect();
+    let named = |arg: &&&Arg| !matches!(arg.get_id().as_str(), "help" | "version");
+    let lines: Vec<String> = shown.iter().filter(named).map(|arg| line(arg)).collect();
+    if !lines.is_empty() {
+        text += &format!("\n| | |\n|---|---|\n{}\n", lines.join("\n"));
+    }
+    if let Some(examples) = command.get_after_help() {
+        text += &format!("\n```text\n{}\n```\n", examples.to_string().trim_end());
+    }
+    text
+}
+
+/// One argument as the row of a table.
+fn line(arg: &Arg) -> String {
+    let values: Vec<&str> = arg.get_value_names().unwrap_or_default().iter().map(|name| name.as_str()).collect();
+    let takes_value = arg.get_action().takes_values();
+    let value = if takes_value { values.join(" ") } else { String::new() };
+    let flags = [arg.get_short().map(|c| format!("-{c}")), arg.get_long().map(|name| format!("--{name}"))];
+    let flags: Vec<String> = flags.into_iter().flatten().collect();
+    let name = if flags.is_empty() { value } else { format!("{} {value}", flags.join(", ")) };
+    let mut help = arg.get_help().map(|help| escaped(&help.to_string())).unwrap_or_default();
+    let defaults: Vec<String> =
+        arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    if takes_value && !defaults.is_empty() && !defaults.concat().is_empty() {
+        help += &format!(" (default: `{}`)", defaults.join(" "));
+    }
+    let possible: Vec<String> = arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    if takes_value && !possible.is_empty() {
+        help += &format!(" (one of: {})", possible.join(", "));
+    }
+    if let Some(variable) = arg.get_env() {
+        help += &format!(" (or `{}`)", variable.to_string_lossy());
+    }
+    format!("| `{}` | {help} |", name.trim())
+}
+
+/// Without what a table or a page would take for its own.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
