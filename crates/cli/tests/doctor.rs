@@ -92,3 +92,28 @@ fn a_daemon_that_answers_is_ok_and_one_that_was_killed_left_its_file() {
     let said = house.run(&["doctor", "--json"]);
     assert_eq!(verdict(&said, "daemon"), "warn", "{}", said.stdout);
 }
+
+#[test]
+fn processes_of_a_killed_daemon_are_found() {
+    let house = House::new();
+    let root = house.0.root();
+    std::fs::create_dir_all(&root).unwrap();
+    let script = "echo $$ > pid; [ $RELAYMESH_ATTEMPT -gt 1 ] || exec sleep 1000; echo 2";
+    std::fs::write(root.join("work.sh"), script).unwrap();
+    std::fs::write(root.join("agents.toml"), "[agents.work]\ncommand = [\"/bin/sh\", \"work.sh\"]\n").unwrap();
+    let task = house.run(&["submit", "--agent", "work"]).stdout.trim().to_owned();
+    let file = root.join("attempts").join(&task).join("work.1/work/pid");
+    let mut pid = String::new();
+    house.0.until("the attempt says its pid", |_| {
+        pid = std::fs::read_to_string(&file).unwrap_or_default();
+        pid.ends_with('\n')
+    });
+    let said = house.run(&["doctor", "--json"]);
+    assert_eq!(verdict(&said, "orphans"), "ok", "its daemon is there: {}", said.stdout);
+    house.kill();
+    let said = house.run(&["doctor", "--json"]);
+    assert_eq!(verdict(&said, "orphans"), "warn", "{}", said.stdout);
+    assert!(line(&said, "orphans")["found"].to_string().contains(pid.trim()), "{}", said.stdout);
+    assert_eq!(house.run(&["task", "wait", &task]).code, 0, "the next daemon ends them and does the work again");
+    assert_eq!(verdict(&house.run(&["doctor", "--json"]), "orphans"), "ok");
+}

@@ -74,7 +74,6 @@ impl SqliteReader {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::tests::World;
     use relaymesh_store::{Blobs as _, Store as _};
 
