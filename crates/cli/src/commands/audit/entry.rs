@@ -66,6 +66,9 @@ fn about(body: &Body) -> Map<String, Value> {
             with(held, json!({ "retryable": retryable, "error": hidden(error) }))
         }
         Body::YieldWork { held, reason } => with(held, json!({ "reason": hidden(reason) })),
+        Body::PassWork { held } => with(held, json!({})),
+        Body::SkipWork { held, reason } => with(held, json!({ "reason": reason })),
+        Body::FanOut { held, count } => with(held, json!({ "items": count })),
         Body::ExpireWork { step, epoch, reason, .. } => json!({ "step": step, "epoch": epoch, "reason": reason }),
         Body::TimeoutWork { step, epoch, .. } => json!({ "step": step, "epoch": epoch }),
         Body::CancelTask { mode, reason } => json!({ "mode": mode, "reason": reason }),
