@@ -1,6 +1,6 @@
 //! Agents that are processes: what they are told, how they are watched, and how they are ended.
 //!
-//! [`config`] says which agents there are. A [`Pool`] runs attempts on one thread of its own: each in a session and a folder of
+//! [`config`] says which agents there are. A [`Pool`] runs attempts, each on a thread of the pool, in a session and a folder of
 //! its own, its input on stdin, its result on stdout, its progress on stderr, both kept in files. However an attempt ends, nothing
 //! that it started outlives it ([`tree`]).
 
@@ -9,7 +9,9 @@ mod judge;
 mod output;
 mod pool;
 mod process;
+mod spawn;
 pub mod tree;
+mod watch;
 
 pub use config::{Agents, Script};
 pub use judge::End;

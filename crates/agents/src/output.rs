@@ -1,60 +1,99 @@
 //! What a process says: from a pipe into a file, as much as is allowed, and no more of it in memory than a buffer.
 
-use std::{io, path::Path};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use std::{
+    fs::File,
+    io::{self, PipeReader, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
 
-const BUFFER_BYTES: usize = 16 << 10;
+/// The size of the buffer that what is said goes through.
+pub(crate) const BUFFER_BYTES: usize = 16 << 10;
 /// The longest last line that is remembered.
 const LINE_BYTES_MAX: usize = 512;
 
-/// What was copied.
-#[derive(Debug, Default)]
-pub(crate) struct Copied {
-    /// Whether there was more than is allowed.
-    pub(crate) is_over: bool,
-    /// The last line that says something.
-    pub(crate) last_line: String,
+/// One of the two ways a process says something, and what came of it so far.
+pub(crate) struct Tap {
+    pipe: Option<PipeReader>,
+    path: PathBuf,
+    room: u64,
+    file: Option<File>,
+    line: Line,
+    is_over: bool,
+    error: Option<io::Error>,
 }
 
-/// Copies until the other end is closed. What is over the limit is read and dropped, unless `stop_over` says to stop there.
-pub(crate) async fn copy(
-    mut from: impl AsyncRead + Unpin,
-    path: &Path,
-    bytes_max: u64,
-    stop_over: bool,
-) -> io::Result<Copied> {
-    let mut copied = Copied::default();
-    let mut file = None;
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let mut room = bytes_max;
-    let mut line = Line::default();
-    loop {
-        let count = from.read(&mut buffer).await?;
-        if count == 0 {
-            copied.last_line = line.last();
-            return Ok(copied);
-        }
-        let kept = &buffer[..count.min(usize::try_from(room).unwrap_or(usize::MAX))];
-        // Most agents say little or nothing: a file is made when there is something to put in it.
-        let file: &mut std::fs::File = match &mut file {
-            Some(file) => file,
-            none => none.insert(create(path)?),
-        };
-        io::Write::write_all(file, kept)?;
-        room -= kept.len() as u64;
-        line.take_in(kept);
-        if kept.len() < count {
-            copied.is_over = true;
-            if stop_over {
-                copied.last_line = line.last();
-                return Ok(copied);
+impl Tap {
+    /// Into the file of this name, which is made when there is something to put in it: most agents say little or nothing.
+    pub(crate) fn new(pipe: PipeReader, path: PathBuf, bytes_max: u64) -> Self {
+        Self { pipe: Some(pipe), path, room: bytes_max, file: None, line: Line::default(), is_over: false, error: None }
+    }
+
+    /// Where more may come from; none once the other end is closed.
+    pub(crate) fn pipe(&self) -> Option<&PipeReader> {
+        self.pipe.as_ref()
+    }
+
+    /// Hears no more.
+    pub(crate) fn close(&mut self) {
+        self.pipe = None;
+    }
+
+    /// Whether there was more than is allowed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// The last line that says something.
+    pub(crate) fn last_line(&self) -> String {
+        self.line.last()
+    }
+
+    /// Takes in once what is there; waits if nothing is. What is over the limit or cannot be kept is dropped, so that whoever says it
+    /// can go on.
+    pub(crate) fn take(&mut self, buffer: &mut [u8]) {
+        let Some(pipe) = &mut self.pipe else { return };
+        match pipe.read(buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => self.keep(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                self.pipe = None;
+                self.error.get_or_insert(error);
             }
+        }
+    }
+
+    fn keep(&mut self, said: &[u8]) {
+        let kept = &said[..said.len().min(usize::try_from(self.room).unwrap_or(usize::MAX))];
+        self.is_over |= kept.len() < said.len();
+        self.room -= kept.len() as u64;
+        self.line.take_in(kept);
+        if self.error.is_none() {
+            // A disk that is full costs the output, not the watch over the process.
+            self.error = self.write(kept).err();
+        }
+    }
+
+    fn write(&mut self, kept: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(create(&self.path)?),
+        };
+        file.write_all(kept)
+    }
+
+    /// Everything that was said and kept, or why it could not be kept.
+    pub(crate) fn read(self) -> io::Result<Vec<u8>> {
+        match (self.error, self.file) {
+            (Some(error), _) => Err(error),
+            (None, Some(_)) => std::fs::read(&self.path),
+            (None, None) => Ok(Vec::new()),
         }
     }
 }
 
 /// A file for its owner alone.
-pub(crate) fn create(path: &Path) -> io::Result<std::fs::File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)
 }
@@ -90,31 +129,46 @@ impl Line {
 mod tests {
     use super::*;
 
-    async fn copied(text: &[u8], bytes_max: u64, stop_over: bool) -> (Copied, Vec<u8>) {
+    fn tapped(text: &[u8], path: PathBuf, bytes_max: u64) -> Tap {
+        let (pipe, mut says) = io::pipe().unwrap();
+        let mut tap = Tap::new(pipe, path, bytes_max);
+        says.write_all(text).unwrap();
+        drop(says);
+        let mut buffer = [0; 32];
+        while tap.pipe().is_some() {
+            tap.take(&mut buffer);
+        }
+        tap
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        for (said, is_over) in [(100, true), (65, true), (64, false)] {
+            let tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
+            assert_eq!(tap.is_over(), is_over);
+            assert_eq!(tap.read().unwrap().len(), 64);
+        }
+    }
+
+    #[test]
+    fn the_last_line_that_says_something_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let last = |text: &str| tapped(text.as_bytes(), folder.path().join("out"), 10_000).last_line();
+        for (text, expected) in [("", ""), ("a\nb\n", "b"), ("a\n  b \n\n \n", "b"), ("a\nhalf", "half"), ("\n", "")] {
+            assert_eq!(last(text), expected, "{text:?}");
+        }
+        assert_eq!(last(&"y".repeat(2000)).len(), LINE_BYTES_MAX);
+    }
+
+    #[test]
+    fn silence_makes_no_file_and_what_cannot_be_kept_is_no_result() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let copied = copy(text, &path, bytes_max, stop_over).await.unwrap();
-        (copied, std::fs::read(&path).unwrap_or_default())
-    }
-
-    #[tokio::test]
-    async fn what_is_over_the_limit_is_not_kept() {
-        for stop_over in [false, true] {
-            let (copied, file) = copied(&[b'x'; 100], 64, stop_over).await;
-            assert!(copied.is_over);
-            assert_eq!(file.len(), 64);
-        }
-        let (copied, file) = copied(&[b'x'; 64], 64, true).await;
-        assert!(!copied.is_over);
-        assert_eq!(file.len(), 64);
-    }
-
-    #[tokio::test]
-    async fn the_last_line_that_says_something_is_remembered() {
-        for (text, last) in [("", ""), ("a\nb\n", "b"), ("a\n  b \n\n \n", "b"), ("a\nhalf", "half"), ("\n", "")] {
-            assert_eq!(copied(text.as_bytes(), 1000, false).await.0.last_line, last, "{text:?}");
-        }
-        let long = "y".repeat(2000);
-        assert_eq!(copied(long.as_bytes(), 10_000, false).await.0.last_line.len(), LINE_BYTES_MAX);
+        assert_eq!(tapped(b"", path.clone(), 10).read().unwrap(), b"");
+        assert!(!path.exists());
+        let tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
+        assert_eq!(tap.last_line(), "half a result");
+        assert_eq!(tap.read().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,24 +1,25 @@
-//! The thread on which attempts are watched.
+//! The threads on which attempts are made: one for each attempt under way, kept for the next.
+//!
+//! Watching all of them on one thread is the tempting answer, for a process under way needs no thread. But starting one keeps a thread
+//! until the other program runs, the folders are made on a disk, and all others would wait behind it. Whoever launches sees to it that
+//! there are not too many at once.
 
 use crate::{
     config::Script,
     judge::End,
-    process::{self, Grace, Started, Stop},
+    process,
+    spawn::Starter,
     tree,
+    watch::{Grace, Watch},
 };
 use relaymesh_core::id::StepId;
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
+    collections::{BTreeMap, VecDeque},
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
     path::PathBuf,
-    rc::Rc,
-    sync::Arc,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::Duration,
-};
-use tokio::{
-    sync::{mpsc, watch},
-    task::{self, LocalSet},
 };
 
 /// How long attempts have to end when the pool does (R12: 15 s for everything).
@@ -38,7 +39,7 @@ pub struct Launch {
     pub script: Arc<Script>,
     /// Its own folder; it is made.
     pub folder: PathBuf,
-    /// Gives what it reads from stdin. It is asked on the pool's thread, for the bytes may lie on a disk.
+    /// Gives what it reads from stdin. It is asked on a thread of the pool, for the bytes may lie on a disk.
     pub input: Input,
     /// Variables that it gets besides.
     pub env: Vec<(String, String)>,
@@ -46,106 +47,194 @@ pub struct Launch {
     pub tag: String,
 }
 
-enum Order {
-    Launch(Box<Launch>),
-    Stop(Key),
-}
-
 /// Runs attempts. Dropped, it ends all of them and waits until they are gone.
 pub struct Pool {
-    orders: Option<mpsc::UnboundedSender<Order>>,
-    thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Pool {
-    /// A pool that tells `ended` how each attempt ended, on its own thread. `owner` is the mark of its processes: those that a previous
-    /// life left are ended first.
-    pub fn new(owner: &str, ended: impl Fn(Key, End) + Send + 'static) -> io::Result<Self> {
-        tree::adopt();
-        tree::sweep(owner);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (orders, received) = mpsc::unbounded_channel();
-        let run = move || LocalSet::new().block_on(&runtime, run(received, Rc::new(ended)));
-        let thread = thread::Builder::new().name("agents".to_owned()).spawn(run)?;
-        Ok(Self { orders: Some(orders), thread: Some(thread) })
+struct Shared {
+    desk: Mutex<Desk>,
+    news: Condvar,
+    ended: Box<dyn Fn(Key, End) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Desk {
+    /// Not yet taken up.
+    queue: VecDeque<(Box<Launch>, Arc<Attempt>)>,
+    /// Threads that wait for one.
+    idle: usize,
+    /// Not yet ended.
+    under: BTreeMap<Key, Arc<Attempt>>,
+    is_closed: bool,
+}
+
+/// An attempt that has not ended.
+struct Attempt {
+    tag: String,
+    stop: Mutex<Stop>,
+}
+
+#[derive(Default)]
+struct Stop {
+    order: Option<Grace>,
+    /// Wakes the thread that makes the attempt, once one does.
+    bell: Option<Arc<PipeWriter>>,
+}
+
+/// What an attempt is told while it is made.
+pub(crate) struct Orders {
+    attempt: Arc<Attempt>,
+    bell: Arc<PipeReader>,
+}
+
+impl Orders {
+    /// Whether it is to end, and with how much grace.
+    pub(crate) fn stop(&self) -> Option<Grace> {
+        locked(&self.attempt.stop).order
     }
 
-    /// Begins an attempt.
-    pub fn launch(&self, launch: Launch) {
-        self.order(Order::Launch(Box::new(launch)));
+    /// Readable when there is news.
+    pub(crate) fn bell(&self) -> &PipeReader {
+        &self.bell
     }
 
-    /// Ends an attempt: SIGTERM, the agent's grace, SIGKILL. One that has ended needs none.
-    pub fn stop(&self, step: StepId, epoch: u32) {
-        self.order(Order::Stop((step, epoch)));
+    /// The news was heard.
+    pub(crate) fn heard(&self) {
+        let _ = (&*self.bell).read(&mut [0; 16]);
     }
+}
 
-    fn order(&self, order: Order) {
-        if let Some(orders) = &self.orders {
-            // The thread ends only when this is dropped.
-            let _ = orders.send(order);
+impl Attempt {
+    fn order(&self, grace: Grace) {
+        let mut stop = locked(&self.stop);
+        stop.order = Some(grace);
+        if let Some(bell) = &stop.bell {
+            // A few bytes in all, and the other end is held as long as this one.
+            let _ = (&**bell).write(&[1]);
         }
     }
 }
 
+impl Pool {
+    /// A pool that tells `ended` how each attempt ended, on one of its threads. `owner` is the mark of its processes: those that a
+    /// previous life left are ended first.
+    pub fn new(owner: &str, ended: impl Fn(Key, End) + Send + Sync + 'static) -> Self {
+        tree::adopt();
+        tree::sweep(owner);
+        let shared = Shared { desk: Mutex::default(), news: Condvar::new(), ended: Box::new(ended) };
+        Self { shared: Arc::new(shared), threads: Mutex::default() }
+    }
+
+    /// Begins an attempt.
+    pub fn launch(&self, launch: Launch) {
+        let key = launch.key;
+        let attempt = Arc::new(Attempt { tag: launch.tag.clone(), stop: Mutex::default() });
+        let mut desk = locked(&self.shared.desk);
+        desk.under.insert(key, Arc::clone(&attempt));
+        desk.queue.push_back((Box::new(launch), attempt));
+        if desk.queue.len() <= desk.idle {
+            self.shared.news.notify_one();
+            return;
+        }
+        drop(desk);
+        if let Err(error) = self.hire() {
+            // Another thread may have taken it up meanwhile; then it goes its way.
+            let mut desk = locked(&self.shared.desk);
+            let before = desk.queue.len();
+            desk.queue.retain(|(launch, _)| launch.key != key);
+            if desk.queue.len() < before {
+                desk.under.remove(&key);
+                drop(desk);
+                let error = format!("cannot start a thread for it: {error}");
+                (self.shared.ended)(key, End::Failed { error, retryable: true });
+            }
+        }
+    }
+
+    /// Ends an attempt: SIGTERM, the agent's grace, SIGKILL. One that has ended needs none.
+    pub fn stop(&self, step: StepId, epoch: u32) {
+        let attempt = locked(&self.shared.desk).under.get(&(step, epoch)).cloned();
+        if let Some(attempt) = attempt {
+            attempt.order(Grace::Own);
+        }
+    }
+
+    fn hire(&self) -> io::Result<()> {
+        let (bell, rings) = io::pipe()?;
+        let shared = Arc::clone(&self.shared);
+        let work = move || shared.work(&Arc::new(bell), &Arc::new(rings));
+        let thread = thread::Builder::new().name("agent".to_owned()).stack_size(STACK_BYTES).spawn(work)?;
+        locked(&self.threads).push(thread);
+        Ok(())
+    }
+}
+
+/// A thread of the pool does little, and there may be many.
+const STACK_BYTES: usize = 512 << 10;
+
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
+        let mut desk = locked(&self.shared.desk);
+        desk.is_closed = true;
+        for attempt in desk.under.values() {
+            attempt.order(Grace::AtMost(GRACE_MAX));
+        }
+        drop(desk);
+        self.shared.news.notify_all();
+        for thread in std::mem::take(&mut *locked(&self.threads)) {
             let _ = thread.join();
         }
     }
 }
 
-/// An attempt under way.
-struct Under {
-    stop: watch::Sender<Stop>,
-    leader: i32,
-    tag: String,
-}
-
-async fn run(mut orders: mpsc::UnboundedReceiver<Order>, ended: Rc<dyn Fn(Key, End)>) {
-    let mut under: BTreeMap<Key, Under> = BTreeMap::new();
-    let (ends, mut over) = mpsc::unbounded_channel();
-    let mut is_open = true;
-    while is_open || !under.is_empty() {
-        tokio::select! {
-            order = orders.recv(), if is_open => match order {
-                Some(Order::Launch(mut launch)) => match process::start(&mut launch) {
-                    Ok(started) => {
-                        let (stop, stops) = watch::channel(None);
-                        let leader = started.leader.as_raw_nonzero().get();
-                        under.insert(launch.key, Under { stop, leader, tag: launch.tag.clone() });
-                        task::spawn_local(follow(started, launch, stops, ends.clone()));
-                    }
-                    Err(end) => ended(launch.key, end),
-                },
-                Some(Order::Stop(key)) => {
-                    under.get(&key).map(|attempt| attempt.stop.send(Some(Grace::Own)));
-                }
-                None => {
-                    is_open = false;
-                    for attempt in under.values() {
-                        let _ = attempt.stop.send(Some(Grace::AtMost(GRACE_MAX)));
-                    }
-                }
-            },
-            Some((key, end)) = over.recv() => {
-                under.remove(&key);
-                let known: BTreeSet<i32> = under.values().map(|attempt| attempt.leader).collect();
-                tree::reap_strays(&known, &|tag| under.values().any(|attempt| attempt.tag == tag));
-                ended(key, end);
-            }
+impl Shared {
+    fn work(&self, bell: &Arc<PipeReader>, rings: &Arc<PipeWriter>) {
+        let starter = Starter::new();
+        while let Some((mut launch, attempt)) = self.next() {
+            locked(&attempt.stop).bell = Some(Arc::clone(rings));
+            let orders = Orders { attempt: Arc::clone(&attempt), bell: Arc::clone(bell) };
+            let end = self.made(&mut launch, &orders, &starter);
+            // Nobody rings any more. If somebody has, the next attempt looks up once and finds no order of its own.
+            locked(&attempt.stop).bell = None;
+            locked(&self.desk).under.remove(&launch.key);
+            (self.ended)(launch.key, end);
         }
+    }
+
+    fn next(&self) -> Option<(Box<Launch>, Arc<Attempt>)> {
+        let mut desk = locked(&self.desk);
+        loop {
+            if let Some(next) = desk.queue.pop_front() {
+                return Some(next);
+            }
+            if desk.is_closed {
+                return None;
+            }
+            desk.idle += 1;
+            desk = self.news.wait(desk).unwrap_or_else(PoisonError::into_inner);
+            desk.idle -= 1;
+        }
+    }
+
+    fn made(&self, launch: &mut Launch, orders: &Orders, starter: &Starter) -> End {
+        if orders.stop().is_some() {
+            return End::Failed { error: "it was stopped".to_owned(), retryable: true };
+        }
+        let started = match process::start(launch, starter) {
+            Ok(started) => started,
+            Err(end) => return end,
+        };
+        let key = launch.key;
+        Watch::new(started, launch, orders).run(|| {
+            let is_running =
+                |tag: &str| locked(&self.desk).under.iter().any(|(other, attempt)| *other != key && attempt.tag == tag);
+            tree::end_strays(&is_running);
+        })
     }
 }
 
-async fn follow(
-    started: Started,
-    launch: Box<Launch>,
-    stops: watch::Receiver<Stop>,
-    ends: mpsc::UnboundedSender<(Key, End)>,
-) {
-    let end = started.watch(&launch, stops).await;
-    let _ = ends.send((launch.key, end));
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,6 +17,8 @@ pub const VARIABLE: &str = "RELAYMESH_TAG";
 
 /// How long a sweep waits for what it killed to be gone.
 const SWEEP: Duration = Duration::from_secs(5);
+/// How long the end of an attempt waits for what it left to be gone.
+const STRAYS: Duration = Duration::from_secs(1);
 
 /// Makes this process the parent of every descendant that loses its own. Where the system cannot, orphans are found by their tags
 /// alone.
@@ -53,21 +55,27 @@ pub(crate) fn kill_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
-/// Ends what is left of ended attempts: children of this process that are none of `known`, unless their tag is one of `running`.
-pub(crate) fn reap_strays(known: &BTreeSet<i32>, running: &dyn Fn(&str) -> bool) -> usize {
-    let mut ended = 0;
-    for pid in children() {
-        if known.contains(&pid.as_raw_nonzero().get()) {
-            continue;
+/// Ends what is left of ended attempts: whoever lost its parent and became a child of this process, unless its tag is one of `running`.
+/// Says how many there were. Almost always there is none, and that costs one small file.
+pub(crate) fn end_strays(running: &dyn Fn(&str) -> bool) -> usize {
+    let until = Instant::now() + STRAYS;
+    let mut ended = BTreeSet::new();
+    loop {
+        let mut is_done = true;
+        for pid in adopted() {
+            if tag(pid).is_some_and(|tag| running(&tag)) {
+                continue;
+            }
+            ended.insert(pid.as_raw_nonzero());
+            kill(pid, Signal::KILL);
+            // Until it is buried it may have children that are still to be adopted.
+            is_done &= !matches!(rustix::process::waitpid(Some(pid), WaitOptions::NOHANG), Ok(None));
         }
-        if tag(pid).is_some_and(|tag| running(&tag)) {
-            continue;
+        if is_done || Instant::now() > until {
+            return ended.len();
         }
-        kill(pid, Signal::KILL);
-        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-        ended += 1;
+        std::thread::yield_now();
     }
-    ended
 }
 
 fn kill(pid: Pid, signal: Signal) {
@@ -75,14 +83,12 @@ fn kill(pid: Pid, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// The children of this process, of whichever thread.
-fn children() -> Vec<Pid> {
-    let mut found = Vec::new();
-    for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
-        let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        found.extend(list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)));
-    }
-    found
+/// The orphans that this process has adopted. Linux gives them to the first thread of a process, which starts nobody itself; the children
+/// of the threads that start attempts are not among them.
+fn adopted() -> Vec<Pid> {
+    let own = rustix::process::getpid().as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
 }
 
 /// Every process that is alive and whose tag begins like this.

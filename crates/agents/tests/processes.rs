@@ -28,7 +28,7 @@ impl Rig {
         let folder = tempfile::tempdir().unwrap();
         let owner = format!("test-{}", folder.path().display());
         let (tell, ends) = mpsc::channel();
-        let pool = Pool::new(&owner, move |key, end| drop(tell.send((key, end)))).unwrap();
+        let pool = Pool::new(&owner, move |key, end| drop(tell.send((key, end))));
         Self { folder, pool: Some(pool), ends, owner }
     }
 

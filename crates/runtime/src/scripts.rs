@@ -66,7 +66,7 @@ impl<B: Blobs> Scripts<B> {
             if let Some(hold) = hold {
                 finished(Finished { hold, outcome: outcome(end, &results) });
             }
-        })?;
+        });
         let root = std::path::absolute(root)?;
         let agents = with_pools(agents, places);
         Ok(Self { agents, processes, holds, root, owner, blobs, places, news: News::default() })

@@ -1,0 +1,165 @@
+//! The watch over a process, from its start to its end, on the thread that started it.
+
+use crate::{
+    judge::{self, End},
+    output::{BUFFER_BYTES, Tap},
+    pool::{Launch, Orders},
+    spawn::{Child, Started},
+    tree,
+};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    process::Signal,
+};
+use std::{
+    io,
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
+
+/// The most that is kept of what an agent says about its progress.
+const PROGRESS_BYTES_MAX: u64 = 10 << 20;
+/// How long to wait for the end of a pipe that somebody who is dead still holds.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How often to look whether it has ended, where the system does not say so.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Names of the files in an attempt's folder.
+const STDOUT: &str = "stdout";
+const STDERR: &str = "stderr";
+
+/// How much time an attempt has between SIGTERM and SIGKILL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grace {
+    /// As much as its agent has.
+    Own,
+    /// That, but no more than this.
+    AtMost(Duration),
+}
+
+/// A process under watch.
+pub(crate) struct Watch<'a> {
+    child: Child,
+    result: Tap,
+    said: Tap,
+    launch: &'a Launch,
+    orders: &'a Orders,
+    /// What it was told last.
+    told: Option<Grace>,
+    /// When it is killed.
+    due: Option<Instant>,
+    buffer: [u8; BUFFER_BYTES],
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(started: Started, launch: &'a Launch, orders: &'a Orders) -> Self {
+        let path = |name| launch.folder.join(name);
+        let result = Tap::new(started.stdout, path(STDOUT), launch.script.output_bytes_max);
+        let said = Tap::new(started.stderr, path(STDERR), PROGRESS_BYTES_MAX);
+        Self { child: started.child, result, said, launch, orders, told: None, due: None, buffer: [0; BUFFER_BYTES] }
+    }
+
+    /// Until it has ended by itself, or was ended because somebody ordered it or it said too much. When this returns, the group is gone;
+    /// `strays` ends whoever has left it.
+    pub(crate) fn run(mut self, strays: impl FnOnce()) -> End {
+        let status = loop {
+            if let Some(status) = self.child.ended() {
+                break status;
+            }
+            self.obey();
+            let look = self.child.end.is_none().then(|| Instant::now() + LOOK);
+            self.listen([self.due, look].into_iter().flatten().min());
+            if self.result.is_over() && self.result.pipe().is_some() {
+                self.result.close();
+                self.kill_by(Instant::now());
+            }
+        };
+        // Whatever it left has nobody to work for any more; and whoever is dead holds no pipe.
+        tree::kill_group(self.child.leader, Signal::KILL);
+        strays();
+        // It stays readable now, and would keep us awake.
+        self.child.end = None;
+        let until = Instant::now() + DRAIN;
+        while (self.result.pipe().is_some() || self.said.pipe().is_some()) && Instant::now() < until {
+            self.listen(Some(until));
+        }
+        self.judged(status)
+    }
+
+    /// SIGTERM to the group, time to clean up, SIGKILL.
+    fn obey(&mut self) {
+        let order = self.orders.stop();
+        if order != self.told {
+            let grace = Duration::from_millis(self.launch.script.grace_ms);
+            let now = Instant::now();
+            if self.told.is_none() && !grace.is_zero() {
+                tree::kill_group(self.child.leader, Signal::TERM);
+                // One that is stopped does not hear it otherwise.
+                tree::kill_group(self.child.leader, Signal::CONT);
+            }
+            self.kill_by(match order {
+                Some(Grace::AtMost(most)) => now + most.min(grace),
+                Some(Grace::Own) | None => now + grace,
+            });
+            self.told = order;
+        }
+        if self.due.is_some_and(|due| due <= Instant::now()) {
+            tree::kill_group(self.child.leader, Signal::KILL);
+            self.due = None;
+        }
+    }
+
+    fn kill_by(&mut self, due: Instant) {
+        self.due = Some(self.due.map_or(due, |known| known.min(due)));
+    }
+
+    /// Waits until something happens, and takes in what is said. No later than `until` it looks around.
+    fn listen(&mut self, until: Option<Instant>) {
+        let wait = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let wait = wait.map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() });
+        let pipes = [self.result.pipe(), self.said.pipe()];
+        let mut events: Vec<PollFd<'_>> = Vec::with_capacity(4);
+        events.extend(pipes.into_iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        let heard = events.len();
+        events.push(PollFd::new(self.orders.bell(), PollFlags::IN));
+        events.extend(self.child.end.iter().map(|end| PollFd::new(end, PollFlags::IN)));
+        if rustix::event::poll(&mut events, wait.as_ref()).is_err() {
+            // Interrupted: whoever called looks around and comes again.
+            return;
+        }
+        let mut ready = events[..heard].iter().map(|event| !event.revents().is_empty());
+        let mut next = |is_open: bool| is_open && ready.next().unwrap_or(false);
+        let (result, said) = (next(pipes[0].is_some()), next(pipes[1].is_some()));
+        let is_rung = !events[heard].revents().is_empty();
+        drop(events);
+        if result {
+            self.result.take(&mut self.buffer);
+        }
+        if said {
+            self.said.take(&mut self.buffer);
+        }
+        if is_rung {
+            self.orders.heard();
+        }
+    }
+
+    fn judged(self, status: io::Result<ExitStatus>) -> End {
+        let failed = |error: String, retryable| End::Failed { error, retryable };
+        if self.orders.stop().is_some() {
+            return failed("it was stopped".to_owned(), true);
+        }
+        if self.result.is_over() {
+            let max = self.launch.script.output_bytes_max;
+            return failed(format!("the result is longer than {max} bytes, and it was ended"), false);
+        }
+        let status = match status {
+            Ok(status) => status,
+            Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
+        };
+        let said = self.said.last_line();
+        match self.result.read() {
+            Ok(output) => judge::judge(status, output, &said),
+            Err(error) => failed(format!("cannot keep its result: {error}"), true),
+        }
+    }
+}
