@@ -126,6 +126,11 @@ impl Session {
 pub(crate) fn warning(alert: &Alert) -> String {
     match alert {
         Alert::ClockJump(jump) => format!("warning: the wall clock was set by {} ms", jump.by_ms),
+        Alert::Late { by_ms } => {
+            format!(
+                "warning: this process did not run for {by_ms} ms or more; no lease is taken before its worker is heard"
+            )
+        }
         Alert::DiskFull(detail) => format!("warning: {detail}; waiting for space"),
         Alert::Poisoned(detail) => format!("warning: the store cannot be trusted any more: {detail}"),
         Alert::Unreadable(detail) => format!("warning: something stored could not be read: {detail}"),

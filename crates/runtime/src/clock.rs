@@ -5,9 +5,9 @@
 //! clock that nobody sets and that goes on during a suspend. It never goes back, not even over a restart: it starts no
 //! earlier than the newest time on the log.
 //!
-//! The guard compares the two clocks whenever time is about to cost somebody a lease. When the wall clock went ahead,
-//! `now` follows it; when it went back, `now` stays where it is and goes on. Either way it is a [`Jump`]: an alert, and
-//! reclaim is put off by one round.
+//! The guard compares the two clocks, and always before time costs somebody a lease. Whichever way the wall clock was set, `now` goes
+//! on as before until the process starts again: a retry that waits for a minute waits for a minute (decision 0008). It is a [`Jump`]:
+//! an alert, and reclaim is put off by one round.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -70,12 +70,7 @@ impl<S: Source> Clock<S> {
         if by_ms.unsigned_abs() <= JUMP_MS_MAX {
             return None;
         }
-        if ahead_ms > 0 {
-            self.offset_ms = self.offset_ms.saturating_add(ahead_ms.unsigned_abs());
-            self.ahead_ms = 0;
-        } else {
-            self.ahead_ms = ahead_ms;
-        }
+        self.ahead_ms = ahead_ms;
         Some(Jump { by_ms })
     }
 }
@@ -146,12 +141,15 @@ mod tests {
     }
 
     #[test]
-    fn r10_a_jump_ahead_is_followed_and_reported_once() {
+    fn r10_a_jump_ahead_is_reported_once_and_makes_nothing_due() {
         let set = start(1_000_000, 500);
         let mut clock = Clock::new(&set, 0);
         set.wall.set(5_000_000);
         assert_eq!(clock.guard(), Some(Jump { by_ms: 4_000_000 }));
-        assert_eq!(clock.now().wall_ms, 5_000_000);
+        assert_eq!(clock.now().wall_ms, 1_000_000);
+        assert_eq!(clock.guard(), None);
+        set.pass(10);
+        assert_eq!(clock.now().wall_ms, 1_000_010);
         assert_eq!(clock.guard(), None);
     }
 

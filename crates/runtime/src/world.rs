@@ -142,6 +142,11 @@ pub type Late = Arc<dyn Fn(Finished) + Send + Sync>;
 pub enum Alert {
     /// The wall clock was set; reclaim is put off by one round.
     ClockJump(Jump),
+    /// This process did not run when a lease ran out; leases are put off by one round.
+    Late {
+        /// By how much it came late.
+        by_ms: u64,
+    },
     /// The disk is full; nothing was written and reads go on.
     DiskFull(String),
     /// The outcome of a commit is unknown; the node stops.

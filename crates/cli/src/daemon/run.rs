@@ -225,10 +225,13 @@ fn listen(
             }
         });
     }
+    let driver = desk.handle.clone();
     runtime.spawn(async move {
         let mut ticks = tokio::time::interval(LOOK_AT_FILES);
         loop {
             ticks.tick().await;
+            // Whoever looks at the clocks sees that one was set, also when nothing is due.
+            driver.look(drop);
             match reload.run() {
                 Ok(false) => {}
                 Ok(true) => talk::say(form, "info", "reload", &json!({ "file": "agents.toml" })),

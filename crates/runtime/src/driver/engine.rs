@@ -76,6 +76,8 @@ pub struct Engine<R, W> {
     pub(super) began: Now,
     /// After a jump of the wall clock nothing runs out before this time, by the monotonic clock.
     pub(super) put_off_until_ms: u64,
+    /// The last look at deadlines came late, and put leases off.
+    pub(super) was_late: bool,
     /// When a delivery from before the start runs out after all.
     pub(super) scopes_due_ms: Option<u64>,
     pub(super) open: Open,
@@ -144,6 +146,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             scopes: Scopes::default(),
             began,
             put_off_until_ms: 0,
+            was_late: false,
             scopes_due_ms: None,
             in_flight: None,
             durable: None,

@@ -10,6 +10,8 @@ use relaymesh_core::{
 use relaymesh_store::{Error, Queue, Reader};
 
 const PAGE: usize = 256;
+/// A deadline that was passed by more than this was not watched.
+const LATE_MS_MAX: u64 = 1_000;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// When to call [`Engine::handle_tick`], by the monotonic clock, if nothing else comes in. `None`: there is nothing
@@ -25,6 +27,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.poisoned.is_some() {
             return;
         }
+        // Whatever is due: an operator wants to know that the clock was set, also when it costs nobody anything.
+        self.is_put_off();
         let now = self.world.now();
         if self.retry_at_ms.is_some_and(|at_ms| at_ms <= now.mono_ms) {
             self.retry_at_ms = None;
@@ -96,14 +100,28 @@ impl<R: Reader, W: World> Engine<R, W> {
         mono_ms < self.put_off_until_ms
     }
 
+    /// We come late to a deadline: this process was stopped, or the disk was slow for long. Workers may have spoken meanwhile, and their
+    /// words wait in line behind this very tick; so leases are put off by one round, as after a jump of the clock. By one: whoever is
+    /// always late reclaims all the same.
+    fn is_late(&mut self, mono_ms: u64) -> bool {
+        let due_ms = self.attempts.next_deadline_ms().unwrap_or(mono_ms);
+        let by_ms = mono_ms.saturating_sub(due_ms);
+        self.was_late = by_ms > LATE_MS_MAX && !self.was_late;
+        if self.was_late {
+            self.world.alert(Alert::Late { by_ms });
+        }
+        self.was_late
+    }
+
     fn take_up_deadlines(&mut self, mono_ms: u64) {
-        let is_put_off = self.is_put_off();
+        let (is_put_off, is_late) = (self.is_put_off(), self.is_late(mono_ms));
         while let Some((step, epoch, what)) = self.attempts.pop_passed(mono_ms) {
             let later = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
             let not_now = |ended: Result<(), super::Error>| {
                 matches!(ended, Err(super::Error::Refused(Refusal::LeaseRuns { .. }) | super::Error::Store(_)))
             };
-            if is_put_off || not_now(self.end_attempt(step, epoch, what)) {
+            let waits = is_put_off || (is_late && what == Deadline::Lease);
+            if waits || not_now(self.end_attempt(step, epoch, what)) {
                 self.attempts.put_off(step, epoch, what, later);
             }
         }

@@ -95,6 +95,33 @@ fn r10_a_jump_of_the_clock_raises_an_alert_and_puts_reclaim_off_by_one_round() {
     assert_eq!(rig.step_status(task, 0), Status::Retrying, "the next round reclaims it");
 }
 
+/// The process was stopped for three terms: what its workers said meanwhile comes after the first tick.
+#[test]
+fn r10_a_driver_that_comes_late_hears_its_workers_before_it_takes_anything_from_them() {
+    let mut rig = Rig::new();
+    let (speaks, silent) = (rig.single("outside"), rig.single("outside"));
+    let hold = claim(&mut rig, speaks, 1).unwrap();
+    claim(&mut rig, silent, 2).unwrap();
+    rig.pass(3 * LEASE_MS);
+    assert_eq!([speaks, silent].map(|task| rig.step_status(task, 0)), [Status::Running; 2]);
+    assert_eq!(rig.alerts(), [Alert::Late { by_ms: 2 * LEASE_MS - 1 }]);
+    rig.call(Command::Heartbeat { worker: worker(1) }).unwrap();
+    rig.pass(5_000);
+    assert_eq!([speaks, silent].map(|task| rig.step_status(task, 0)), [Status::Running, Status::Retrying]);
+    finish(&mut rig, hold).unwrap();
+}
+
+#[test]
+fn a_driver_that_is_always_late_reclaims_all_the_same() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    claim(&mut rig, task, 1).unwrap();
+    rig.pass(3 * LEASE_MS);
+    assert_eq!(rig.step_status(task, 0), Status::Running);
+    rig.pass(3 * LEASE_MS);
+    assert_ne!(rig.step_status(task, 0), Status::Running);
+}
+
 #[test]
 fn a_yield_gives_the_step_back_at_once() {
     let mut rig = Rig::new();

@@ -1,7 +1,7 @@
 //! What a process may make of its clocks.
 //!
 //! Leases of steps run by the monotonic clock. Locks, deliveries and the lives of messages have deadlines in the node's
-//! own time, which follows the wall clock ahead, never back, and says so (R10): then everything that would run out is
+//! own time, which never follows a wall clock that is set, and says so (R10): then everything that would run out is
 //! put off by one round. At a start the node's time begins where the wall clock is, and nobody can tell how long it was
 //! down by any other clock.
 
