@@ -20,6 +20,7 @@ pub mod op;
 pub mod request;
 pub mod row;
 pub mod samples;
+pub mod settings;
 pub mod sidecar;
 pub mod workflow;
 
@@ -47,7 +48,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr }
+targets! { op row ids canonical request workflow sidecar content locks expr settings }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

@@ -2,12 +2,12 @@
 
 use crate::run::{Cmd, Failure, Result, Workspace};
 
-/// What is made, and by which command of the binary.
-const PAGES: [(&str, &str); 1] = [("docs/reference/cli.md", "reference")];
+/// What is made, and by which option of `relaymesh reference`.
+const PAGES: [(&str, &str); 2] = [("docs/reference/cli.md", "--cli"), ("docs/reference/settings.md", "--settings")];
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
-    for (page, command) in PAGES {
-        let text = Cmd::cargo("run -q --locked -p relaymesh --").arg(command).read(&workspace.root)?;
+    for (page, option) in PAGES {
+        let text = Cmd::cargo("run -q --locked -p relaymesh -- reference").arg(option).read(&workspace.root)?;
         let path = workspace.root.join(page);
         std::fs::write(&path, text).map_err(|error| Failure(format!("cannot write {}: {error}", path.display())))?;
         eprintln!("    wrote {page}");

@@ -6,12 +6,15 @@
 //! concurrency = 4                      # attempts at once
 //! env = ["OPENAI_API_KEY"]             # let through besides PATH, HOME, LANG, TZ, TMPDIR, USER
 //! set = { LANG = "C" }                 # set
+//! secrets = { API_KEY = "openai" }     # set to secrets of these names
+//! input_secrets = ["mail"]             # others that {"$secret": "mail"} in its input may name
+//! llm = true                           # shares the places of `llm_parallel_limit`
 //! ```
 
 use relaymesh_core::name::Name;
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
@@ -21,6 +24,9 @@ pub const FILE: &str = "agents.toml";
 
 /// What an agent gets of the daemon's environment unless it asks for more.
 pub const ENVIRONMENT: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER"];
+
+/// The variable that holds the key to all secrets.
+pub const KEY_VARIABLE: &str = "RELAYMESH_SECRET_KEY";
 
 /// The agents of a root, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +49,15 @@ pub struct Script {
     /// Variables that are set for it.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
+    /// Variables that are set to secrets, with the secrets' names.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, Name>,
+    /// Other secrets that its input may name.
+    #[serde(default)]
+    pub input_secrets: BTreeSet<Name>,
+    /// Whether it uses a language model, and so shares the places of all that do.
+    #[serde(default)]
+    pub llm: bool,
     /// How long it has between SIGTERM and SIGKILL.
     #[serde(default = "default_grace_ms")]
     pub grace_ms: u64,
@@ -129,8 +144,14 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
         return Err("`concurrency` is at least 1".to_owned());
     }
     let bad = |name: &str| name.is_empty() || name.contains(['=', '\0']);
-    if let Some(name) = script.env.iter().chain(script.set.keys()).find(|name| bad(name)) {
+    if let Some(name) = script.env.iter().chain(script.set.keys()).chain(script.secrets.keys()).find(|name| bad(name)) {
         return Err(format!("`{name}` is not the name of a variable"));
+    }
+    if let Some(name) = script.set.keys().find(|name| script.secrets.contains_key(*name)) {
+        return Err(format!("`{name}` stands in `set` and in `secrets`"));
+    }
+    if script.env.iter().any(|name| name == KEY_VARIABLE) {
+        return Err(format!("`{KEY_VARIABLE}` opens all secrets and is passed on to nobody"));
     }
     if script.command.iter().chain(script.set.values()).any(|word| word.contains('\0')) {
         return Err("a zero byte cannot be passed on".to_owned());
@@ -184,6 +205,13 @@ mod tests {
             ("[agents.\"a b\"]\ncommand = [\"x\"]\n", (1, 1), "is not a name"),
             ("[agents.a]\ncommand = [\"x\"]\nenv = [\"A=B\"]\n", (1, 1), "`A=B` is not the name of a variable"),
             ("[agents.a]\ncommand = \"rm -rf\"\n", (2, 11), "expected a sequence"),
+            ("[agents.a]\ncommand = [\"x\"]\nenv = [\"RELAYMESH_SECRET_KEY\"]\n", (1, 1), "passed on to nobody"),
+            (
+                "[agents.a]\ncommand = [\"x\"]\nset = {A = \"1\"}\nsecrets = {A = \"b\"}\n",
+                (1, 1),
+                "in `set` and in `secrets`",
+            ),
+            ("[agents.a]\ncommand = [\"x\"]\nsecrets = {A = \"b c\"}\n", (3, 16), "is not a name"),
             ("[agents.a\n", (1, 10), ""),
         ];
         for (text, place, words) in cases {

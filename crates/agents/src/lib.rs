@@ -2,18 +2,21 @@
 //!
 //! [`config`] says which agents there are. A [`Pool`] runs attempts, each on a thread of the pool, in a session and a folder of
 //! its own, its input on stdin, its result on stdout, its progress on stderr, both kept in files. However an attempt ends, nothing
-//! that it started outlives it ([`tree`]).
+//! that it started outlives it ([`tree`]). What is a [`Secret`] is taken out of everything that an attempt says.
 
 pub mod config;
 mod judge;
 mod output;
 mod pool;
 mod process;
+mod redact;
+mod secret;
 mod spawn;
 pub mod tree;
 mod watch;
 
 pub use config::{Agents, Script};
 pub use judge::End;
-pub use pool::{Input, Key, Launch, Pool};
+pub use pool::{Given, Input, Key, Launch, Pool};
 pub use process::program;
+pub use secret::{HIDDEN, Secret};

@@ -1,5 +1,6 @@
 //! What a process says: from a pipe into a file, as much as is allowed, and no more of it in memory than a buffer.
 
+use crate::redact::Redactor;
 use std::{
     fs::File,
     io::{self, PipeReader, Read as _, Write as _},
@@ -15,6 +16,7 @@ const LINE_BYTES_MAX: usize = 512;
 pub(crate) struct Tap {
     pipe: Option<PipeReader>,
     path: PathBuf,
+    redactor: Redactor,
     room: u64,
     file: Option<File>,
     line: Line,
@@ -23,9 +25,11 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// Into the file of this name, which is made when there is something to put in it: most agents say little or nothing.
-    pub(crate) fn new(pipe: PipeReader, path: PathBuf, bytes_max: u64) -> Self {
-        Self { pipe: Some(pipe), path, room: bytes_max, file: None, line: Line::default(), is_over: false, error: None }
+    /// Into the file of this name, without what is secret. The file is made when there is something to put in it: most agents say
+    /// little or nothing.
+    pub(crate) fn new(pipe: PipeReader, path: PathBuf, redactor: Redactor, bytes_max: u64) -> Self {
+        let line = Line::default();
+        Self { pipe: Some(pipe), path, redactor, room: bytes_max, file: None, line, is_over: false, error: None }
     }
 
     /// Where more may come from; none once the other end is closed.
@@ -53,7 +57,16 @@ impl Tap {
     pub(crate) fn take(&mut self, buffer: &mut [u8]) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
-            Ok(0) => self.pipe = None,
+            Ok(0) => {
+                self.pipe = None;
+                let left = self.redactor.finish();
+                self.keep(&left);
+            }
+            // First without secrets, then cut: the other way round, a part of one could be left at the end.
+            Ok(count) if self.redactor.has_secrets() => {
+                let clean = self.redactor.take_in(&buffer[..count]);
+                self.keep(&clean);
+            }
             Ok(count) => self.keep(&buffer[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
@@ -64,6 +77,9 @@ impl Tap {
     }
 
     fn keep(&mut self, said: &[u8]) {
+        if said.is_empty() {
+            return;
+        }
         let kept = &said[..said.len().min(usize::try_from(self.room).unwrap_or(usize::MAX))];
         self.is_over |= kept.len() < said.len();
         self.room -= kept.len() as u64;
@@ -131,7 +147,7 @@ mod tests {
 
     fn tapped(text: &[u8], path: PathBuf, bytes_max: u64) -> Tap {
         let (pipe, mut says) = io::pipe().unwrap();
-        let mut tap = Tap::new(pipe, path, bytes_max);
+        let mut tap = Tap::new(pipe, path, Redactor::default(), bytes_max);
         says.write_all(text).unwrap();
         drop(says);
         let mut buffer = [0; 32];

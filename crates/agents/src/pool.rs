@@ -8,6 +8,7 @@ use crate::{
     config::Script,
     judge::End,
     process,
+    secret::Secret,
     spawn::Starter,
     tree,
     watch::{Grace, Watch},
@@ -22,14 +23,33 @@ use std::{
     time::Duration,
 };
 
-/// How long attempts have to end when the pool does (R12: 15 s for everything).
+/// How long attempts have to end when the pool does, unless it is told otherwise (R12: 15 s for everything).
 const GRACE_MAX: Duration = Duration::from_secs(10);
 
 /// Which attempt: the step and the claim's fence.
 pub type Key = (StepId, u32);
 
-/// Gives the input of an attempt, or says why there is none.
-pub type Input = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
+/// Gives what an attempt is given, or says why there is nothing: then the attempt has failed for good.
+pub type Input = Box<dyn FnOnce() -> Result<Given, String> + Send>;
+
+/// What an attempt is given.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// Its input, as it is kept in its folder.
+    pub input: Vec<u8>,
+    /// What it reads from stdin instead, if its input names secrets. It goes through a pipe and is kept nowhere.
+    pub stdin: Option<Secret>,
+    /// Variables that are secret.
+    pub env: Vec<(String, Secret)>,
+    /// What is taken out of everything that it says.
+    pub secrets: Vec<Secret>,
+}
+
+impl From<Vec<u8>> for Given {
+    fn from(input: Vec<u8>) -> Self {
+        Self { input, ..Self::default() }
+    }
+}
 
 /// An attempt to be made.
 pub struct Launch {
@@ -39,7 +59,7 @@ pub struct Launch {
     pub script: Arc<Script>,
     /// Its own folder; it is made.
     pub folder: PathBuf,
-    /// Gives what it reads from stdin. It is asked on a thread of the pool, for the bytes may lie on a disk.
+    /// Gives what it reads from stdin, and its secrets. It is asked on a thread of the pool, for the bytes may lie on a disk.
     pub input: Input,
     /// Variables that it gets besides.
     pub env: Vec<(String, String)>,
@@ -56,6 +76,8 @@ pub struct Pool {
 struct Shared {
     desk: Mutex<Desk>,
     news: Condvar,
+    /// How long attempts have to end when the pool does.
+    grace: Mutex<Duration>,
     ended: Box<dyn Fn(Key, End) + Send + Sync>,
 }
 
@@ -123,7 +145,12 @@ impl Pool {
     pub fn new(owner: &str, ended: impl Fn(Key, End) + Send + Sync + 'static) -> Self {
         tree::adopt();
         tree::sweep(owner);
-        let shared = Shared { desk: Mutex::default(), news: Condvar::new(), ended: Box::new(ended) };
+        let shared = Shared {
+            desk: Mutex::default(),
+            news: Condvar::new(),
+            grace: Mutex::new(GRACE_MAX),
+            ended: Box::new(ended),
+        };
         Self { shared: Arc::new(shared), threads: Mutex::default() }
     }
 
@@ -161,6 +188,11 @@ impl Pool {
         }
     }
 
+    /// How long attempts have to end when the pool does.
+    pub fn set_grace(&self, most: Duration) {
+        *locked(&self.shared.grace) = most;
+    }
+
     fn hire(&self) -> io::Result<()> {
         let (bell, rings) = io::pipe()?;
         let shared = Arc::clone(&self.shared);
@@ -176,10 +208,11 @@ const STACK_BYTES: usize = 512 << 10;
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        let grace = *locked(&self.shared.grace);
         let mut desk = locked(&self.shared.desk);
         desk.is_closed = true;
         for attempt in desk.under.values() {
-            attempt.order(Grace::AtMost(GRACE_MAX));
+            attempt.order(Grace::AtMost(grace));
         }
         drop(desk);
         self.shared.news.notify_all();

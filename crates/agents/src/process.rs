@@ -4,7 +4,8 @@ use crate::{
     config::{ENVIRONMENT, Script},
     judge::End,
     output,
-    pool::Launch,
+    pool::{Given, Launch},
+    secret::Secret,
     spawn::{Program, Started, Starter},
     tree,
 };
@@ -12,7 +13,10 @@ use std::{
     ffi::OsString,
     fs::{self, DirBuilder, File},
     io,
-    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    },
     path::{Path, PathBuf},
 };
 
@@ -20,20 +24,32 @@ use std::{
 const INPUT: &str = "input";
 const WORK: &str = "work";
 
+/// A process that was started, and what is taken out of everything that it says.
+pub(crate) struct Begun {
+    pub(crate) started: Started,
+    pub(crate) secrets: Vec<Secret>,
+}
+
 /// Makes the folder and starts the process.
-pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Started, End> {
+pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End> {
     let failed = |what: &str, retryable: bool| {
         let what = format!("cannot {what}");
         move |error: io::Error| End::Failed { error: format!("{what}: {error}"), retryable }
     };
     let none = Box::new(|| Err("it was asked for before".to_owned()));
-    let input = std::mem::replace(&mut launch.input, none)();
-    let input = input.map_err(|error| End::Failed { error, retryable: false })?;
-    let stdin = prepare(&launch.folder, &input).map_err(failed("prepare the attempt's folder", true))?;
+    let given = std::mem::replace(&mut launch.input, none)();
+    let Given { input, stdin, env, secrets } = given.map_err(|error| End::Failed { error, retryable: false })?;
+    let kept = prepare(&launch.folder, &input).map_err(failed("prepare the attempt's folder", true))?;
     drop(input);
+    let stdin = match stdin {
+        None => kept,
+        // The file has the references; what they stand for goes by a pipe.
+        Some(text) => piped(text).map_err(failed("give it its input", true))?,
+    };
     let name = &launch.script.command[0];
     let work = launch.folder.join(WORK);
-    let started = to_run(&launch.script, launch, &work, stdin).and_then(|program| starter.start(program));
+    let program = to_run(&launch.script, launch, &env, &work, stdin);
+    let started = program.and_then(|program| starter.start(program)).map(|started| Begun { started, secrets });
     started.map_err(|error| {
         // What is not there, may not be run or is no program will be no other the next time.
         let is_no_program = error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error());
@@ -61,11 +77,26 @@ fn prepare(folder: &Path, input: &[u8]) -> io::Result<File> {
     File::open(path)
 }
 
+/// A pipe that gives the text. It is written by a thread of its own, for whoever reads it may take its time.
+fn piped(text: Secret) -> io::Result<File> {
+    let (reads, mut writes) = io::pipe()?;
+    // Whoever does not read all of its input has what it wanted.
+    let write = move || drop(io::Write::write_all(&mut writes, text.expose().as_bytes()));
+    std::thread::Builder::new().name("input".to_owned()).spawn(write)?;
+    Ok(File::from(OwnedFd::from(reads)))
+}
+
 fn there(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
 }
 
-fn to_run<'a>(script: &'a Script, launch: &Launch, folder: &'a Path, stdin: File) -> io::Result<Program<'a>> {
+fn to_run<'a>(
+    script: &'a Script,
+    launch: &Launch,
+    secret: &[(String, Secret)],
+    folder: &'a Path,
+    stdin: File,
+) -> io::Result<Program<'a>> {
     let mut environment: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: OsString, value: OsString| {
         environment.retain(|(known, _)| *known != name);
@@ -78,6 +109,9 @@ fn to_run<'a>(script: &'a Script, launch: &Launch, folder: &'a Path, stdin: File
     }
     for (name, value) in script.set.iter().chain(launch.env.iter().map(|(name, value)| (name, value))) {
         set(name.into(), value.into());
+    }
+    for (name, value) in secret {
+        set(name.into(), value.expose().into());
     }
     set(tree::VARIABLE.into(), (&launch.tag).into());
     // Looked for here, it is a few calls of `stat`; left to the child, it is as many failed calls of `exec` while we wait.

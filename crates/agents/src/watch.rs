@@ -4,7 +4,9 @@ use crate::{
     judge::{self, End},
     output::{BUFFER_BYTES, Tap},
     pool::{Launch, Orders},
-    spawn::{Child, Started},
+    process::Begun,
+    redact::Redactor,
+    spawn::Child,
     tree,
 };
 use rustix::{
@@ -52,10 +54,12 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(started: Started, launch: &'a Launch, orders: &'a Orders) -> Self {
+    pub(crate) fn new(begun: Begun, launch: &'a Launch, orders: &'a Orders) -> Self {
+        let Begun { started, secrets } = begun;
         let path = |name| launch.folder.join(name);
-        let result = Tap::new(started.stdout, path(STDOUT), launch.script.output_bytes_max);
-        let said = Tap::new(started.stderr, path(STDERR), PROGRESS_BYTES_MAX);
+        let redactor = || Redactor::new(&secrets);
+        let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.script.output_bytes_max);
+        let said = Tap::new(started.stderr, path(STDERR), redactor(), PROGRESS_BYTES_MAX);
         Self { child: started.child, result, said, launch, orders, told: None, due: None, buffer: [0; BUFFER_BYTES] }
     }
 

@@ -113,10 +113,13 @@ codes! {
     "0004" BadId          "bad_id"          Usage         ["`relaymesh task list` shows the ids"];
     "0005" UnknownAgent   "unknown_agent"   Usage         [];
     "0006" BadAgents      "bad_agents"      Usage         [];
+    "0030" BadSettings    "bad_settings"    Usage         ["`relaymesh settings show` lists every setting with its bounds"];
+    "0031" BadSecret      "bad_secret"      Usage         [];
     "0007" NoFile         "no_file"         NotFound      [];
     "0008" NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
     "0009" NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
     "0010" NoStep         "no_step"         NotFound      [];
+    "0032" NoSecret       "no_secret"       NotFound      ["`relaymesh secret list` shows the names"];
     "0011" Refused        "refused"         Refused       [];
     "0012" Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
     "0013" KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
@@ -125,6 +128,7 @@ codes! {
     "0016" Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
     "0017" Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
     "0018" Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
+    "0033" SecretKey      "secret_key"      Refused       ["RELAYMESH_SECRET_KEY holds the key, RELAYMESH_SECRET_KEY_FILE names its file; without either it is secrets.key in the root"];
     "0019" TooLong        "too_long"        Refused       ["put it in a file that the agent can read, and pass its path"];
     "0020" OtherVersion   "other_version"   InUse         ["`relaymesh down` stops it, and the next command starts one of this version: nothing is lost"];
     "0021" DaemonGone     "daemon_gone"     Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "the end of daemon.log in the root says why"];
@@ -311,6 +315,10 @@ mod tests {
         RM0027 busy
         RM0028 store_io
         RM0029 internal
+        RM0030 bad_settings
+        RM0031 bad_secret
+        RM0032 no_secret
+        RM0033 secret_key
         ");
         known.dedup_by_key(|(number, _)| *number);
         assert_eq!(known.len(), Code::ALL.len(), "two codes have one number");

@@ -1,11 +1,14 @@
 //! The arguments that every command has, and those that several share.
 
-use crate::{commands::Command, error::Error};
+use crate::{commands::Command, error::Error, settings};
 use clap::{Args, Parser};
 use relaymesh_core::{
     id::RequestId,
     name::Name,
-    task::{request::Prepared, request::Request, spec::IdempotencyKey},
+    task::{
+        request::{Prepared, Request, RetryRequest, StepRequest},
+        spec::IdempotencyKey,
+    },
 };
 use relaymesh_runtime::driver::Caller;
 use std::path::PathBuf;
@@ -108,11 +111,24 @@ impl Key {
         Self { key: None, request_id: None, new: true }
     }
 
-    /// The request, ready for the log.
-    pub(crate) fn prepare(&self, request: &Request, namespace: &Name) -> Result<Prepared, Error> {
+    /// The request, ready for the log. What a step does not say about retries the settings say; they are no part of the fingerprint, so
+    /// a submit that is repeated after they have changed is still the same task.
+    pub(crate) fn prepare(&self, request: &Request, context: &Context) -> Result<Prepared, Error> {
         let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
         let id = self.request_id.or(fresh).map(IdempotencyKey::RequestId);
         let key = self.key.clone().map(IdempotencyKey::Given).or(id);
-        request.prepare(namespace, key, rand::random()).map_err(|error| crate::flow::refused(&error, request))
+        let prepared = request.prepare(&context.namespace, key, rand::random());
+        let mut prepared = prepared.map_err(|error| crate::flow::refused(&error, request))?;
+        let silent = |step: &StepRequest| {
+            let RetryRequest { max_attempts, base_backoff_ms, max_backoff_ms } = step.retry;
+            max_attempts.is_none() || base_backoff_ms.is_none() || max_backoff_ms.is_none()
+        };
+        if request.steps.iter().any(silent) {
+            let otherwise = settings::current(context)?.settings.retry();
+            for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
+                spec.retry = step.retry.policy(otherwise);
+            }
+        }
+        Ok(prepared)
     }
 }

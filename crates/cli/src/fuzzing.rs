@@ -1,7 +1,9 @@
 //! The parsers of text from outside, without files around them, for the fuzz targets.
 
-use crate::{error::Error, flow};
+use crate::{error::Error, flow, settings};
 use relaymesh_core::task::request::Request;
+use relaymesh_runtime::settings::{Layers, TABLE};
+use std::path::Path;
 
 /// The language of a flow file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,15 @@ pub struct Said {
 pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
     let is_json = language == Language::Json;
     flow::parse(text, "flow", is_json, &relaymesh_agents::Agents::default()).map_err(|error| said(&error))
+}
+
+/// Reads the text of a settings file; gives all settings as such a text.
+pub fn settings(text: &str) -> Result<String, Said> {
+    let loaded =
+        Layers::default().over(Some(text)).map_err(|error| said(&settings::shown(error, Path::new("root"))))?;
+    let values =
+        TABLE.iter().zip(loaded.settings.values()).map(|(setting, value)| format!("\"{}\":{value}", setting.name));
+    Ok(format!("{{{}}}", values.collect::<Vec<_>>().join(",")))
 }
 
 fn said(error: &Error) -> Said {

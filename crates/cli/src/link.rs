@@ -6,10 +6,12 @@ use crate::{
     error::{Code, Error},
     output, root,
     session::{self, Session, Work},
+    settings,
 };
 use relaymesh_api::local::Client;
 use relaymesh_runtime::{
     driver::{Answer, Command, Event},
+    settings::Settings,
     world::Alert,
 };
 use relaymesh_store_sqlite::SqliteStore;
@@ -43,8 +45,9 @@ impl Link {
             root::there(&context.root)?;
         }
         if context.no_daemon {
-            let store = Self::store(context, missing)?;
-            return Ok(Self::Here(Box::new(Session::start(store, &context.caller, work, alert)?)));
+            let settings = settings::load(&settings::layers(&context.root, &[]))?.settings;
+            let store = Self::store(context, missing, &settings)?;
+            return Ok(Self::Here(Box::new(Session::start(store, &context.caller, &settings, work, alert)?)));
         }
         let is_new = !root::exists(&context.root);
         let started = daemon::start(context)?;
@@ -61,10 +64,11 @@ impl Link {
         Ok(Self::Daemon(started.client))
     }
 
-    fn store(context: &Context, missing: Missing) -> Result<SqliteStore, Error> {
+    fn store(context: &Context, missing: Missing, settings: &Settings) -> Result<SqliteStore, Error> {
+        let options = root::options(settings);
         match missing {
-            Missing::Make => root::open_or_create(&context.root),
-            Missing::Refuse => root::open(&context.root),
+            Missing::Make => root::open_or_create(&context.root, &options),
+            Missing::Refuse => root::open(&context.root, &options),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{
     output, time,
 };
 use relaymesh_core::id::NodeId;
+use relaymesh_runtime::settings::Settings;
 use relaymesh_store::Store as _;
 use relaymesh_store_sqlite::{Options, Root, SqliteReader, SqliteStore};
 use std::path::Path;
@@ -15,9 +16,9 @@ pub(crate) fn exists(folder: &Path) -> bool {
 }
 
 /// Makes a root with a fresh node id.
-pub(crate) fn create(folder: &Path) -> Result<(SqliteStore, NodeId), Error> {
+pub(crate) fn create(folder: &Path, options: &Options) -> Result<(SqliteStore, NodeId), Error> {
     let node = NodeId::new(time::now_ms(), rand::random());
-    Ok((SqliteStore::create(folder, node, &Options::default())?, node))
+    Ok((SqliteStore::create(folder, node, options)?, node))
 }
 
 /// Opens a root for reading. Works while another process writes to it.
@@ -31,19 +32,24 @@ pub(crate) fn read(folder: &Path) -> Result<SqliteReader, Error> {
 }
 
 /// Opens a root for writing, and holds its lock.
-pub(crate) fn open(folder: &Path) -> Result<SqliteStore, Error> {
+pub(crate) fn open(folder: &Path, options: &Options) -> Result<SqliteStore, Error> {
     there(folder)?;
-    Ok(SqliteStore::open(folder, &Options::default())?)
+    Ok(SqliteStore::open(folder, options)?)
 }
 
 /// The same; makes the root if there is none, and says so.
-pub(crate) fn open_or_create(folder: &Path) -> Result<SqliteStore, Error> {
+pub(crate) fn open_or_create(folder: &Path, options: &Options) -> Result<SqliteStore, Error> {
     if exists(folder) {
-        return open(folder);
+        return open(folder, options);
     }
-    let (store, _) = create(folder)?;
+    let (store, _) = create(folder, options)?;
     output::note(&format!("note: made a new root in {}", folder.display()));
     Ok(store)
+}
+
+/// What the settings say about the store.
+pub(crate) fn options(settings: &Settings) -> Options {
+    Options { min_free_disk_bytes: settings.min_free_disk_bytes, ..Options::default() }
 }
 
 /// A reader of a store that is open here.

@@ -3,20 +3,17 @@
 use crate::{
     agents,
     error::{Code, Error},
-    root,
+    root, secrets,
 };
 use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand},
     host::Host,
-    scripts::{News, Scripts},
-    upkeep::Retention,
+    scripts::{Limits, News, Scripts},
+    settings::Settings,
     world::{Alert, Late},
 };
 use relaymesh_store::{Reader as _, Store as _};
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
-
-/// Processes of agents at once (`thread_pool_max`).
-const PROCESSES_MAX: usize = 8;
 
 /// A driver in this process.
 pub(crate) struct Session {
@@ -40,11 +37,12 @@ impl Session {
     pub(crate) fn start(
         store: SqliteStore,
         caller: &Caller,
+        settings: &Settings,
         work: Work,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Result<Self, Error> {
         let floor_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
-        let mut config = Config::default();
+        let mut config: Config = settings.config();
         if work == Work::Nothing {
             config.slots = 0;
         }
@@ -59,7 +57,7 @@ impl Session {
         let driver = Driver::start(store, config, |finished| {
             let scripts = agents.map(|agents| {
                 let (blobs, finished) = (results.clone(), Late::clone(&finished));
-                Scripts::new(&folder, node, &agents, PROCESSES_MAX, blobs, finished)
+                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), blobs, finished)
             });
             let scripts = scripts.transpose().unwrap_or_else(|error| {
                 failed = Some(error);
@@ -72,7 +70,7 @@ impl Session {
             return Err(Error::new(Code::StoreIo, format!("cannot watch over agents: {error}")));
         }
         // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
-        let until_ms = Retention::default().keys_until_ms(crate::time::now_ms());
+        let until_ms = settings.retention().keys_until_ms(crate::time::now_ms());
         driver.handle().send(caller.clone(), Command::Life(LifeCommand::SweepKeys { until_ms }), drop);
         Ok(Self { driver, blobs, news, caller: caller.clone() })
     }

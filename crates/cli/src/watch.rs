@@ -122,8 +122,8 @@ impl Watch {
     pub(crate) fn sync(&mut self, rows: &TaskRows) {
         self.grow(rows.steps.len());
         for (index, step) in rows.indexed() {
-            let (name, error) = (step.spec.name.clone(), step.error.clone());
-            let now = StepEvent { index, name, status: step.status, attempt: step.attempt, error };
+            let (name, agent, error) = (step.spec.name.clone(), step.spec.agent.clone(), step.error.clone());
+            let now = StepEvent { index, name, agent, status: step.status, attempt: step.attempt, error };
             self.step(rows.task.id, &now, None);
         }
     }

@@ -3,6 +3,7 @@
 //! [`driver`] takes commands, decides them with the kernel, commits them in batches and answers when they are durable.
 //! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents
 //! and those that are processes ([`scripts`]).
+//! [`settings`] are what operators may change, [`secrets`] what nobody may see.
 //! [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
 pub mod builtin;
@@ -11,5 +12,7 @@ pub mod driver;
 pub mod host;
 pub mod rebuild;
 pub mod scripts;
+pub mod secrets;
+pub mod settings;
 pub mod upkeep;
 pub mod world;

@@ -8,6 +8,8 @@
 
 use crate::{
     builtin::Builtin,
+    secrets::{Vault, reference},
+    settings::{Settings, size},
     world::{Finished, Hold, Late, Outcome, Pool, Work},
 };
 use relaymesh_agents::{Agents, End, Key, Launch, Pool as Processes, Script};
@@ -22,6 +24,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 /// The folder of all attempts, in the root.
@@ -30,31 +33,64 @@ const FOLDER: &str = "attempts";
 /// The pool that every process takes a place in.
 const PROCESSES: &str = "processes";
 
+/// The pool that every agent with `llm = true` takes a place in.
+const LLM: &str = "llm";
+
+/// How much at once, and how long the end may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Processes at once.
+    pub processes: usize,
+    /// Attempts at once of agents that use a language model.
+    pub llm: usize,
+    /// How long all of them have to end when the daemon does.
+    pub grace: Duration,
+}
+
+impl From<&Settings> for Limits {
+    fn from(settings: &Settings) -> Self {
+        // The rest is for the driver and the store.
+        let grace = Duration::from_millis(settings.graceful_timeout_ms) * 2 / 3;
+        Self { processes: size(settings.thread_pool_max), llm: size(settings.llm_parallel_limit), grace }
+    }
+}
+
 /// The agents of a root that are processes.
 pub struct Scripts<B> {
     agents: BTreeMap<Name, (Arc<Script>, Vec<Pool>)>,
+    named: Agents,
     processes: Processes,
     holds: Holds,
     root: PathBuf,
     owner: String,
     blobs: B,
-    places: usize,
+    limits: Limits,
+    vault: Vault,
     news: News,
 }
 
-/// Where new agents are put for the driver to take up.
-pub type News = Arc<Mutex<Option<Agents>>>;
+/// Where what is new is put for the driver to take up.
+pub type News = Arc<Mutex<Changes>>;
+
+/// What is new.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Other agents.
+    pub agents: Option<Agents>,
+    /// Other limits.
+    pub limits: Option<Limits>,
+}
 
 /// What each attempt under way must show.
 type Holds = Arc<Mutex<BTreeMap<Key, Hold>>>;
 
 impl<B: Blobs> Scripts<B> {
-    /// The agents of this root, at most `places` processes at once. Ends what a previous life left running.
+    /// The agents of this root, within these limits, with secrets from this vault. Ends what a previous life left running.
     pub fn new(
-        root: &Path,
+        vault: Vault,
         node: NodeId,
-        agents: &Agents,
-        places: usize,
+        agents: Agents,
+        limits: Limits,
         blobs: B,
         finished: Late,
     ) -> io::Result<Self> {
@@ -67,21 +103,28 @@ impl<B: Blobs> Scripts<B> {
                 finished(Finished { hold, outcome: outcome(end, &results) });
             }
         });
-        let root = std::path::absolute(root)?;
-        let agents = with_pools(agents, places);
-        Ok(Self { agents, processes, holds, root, owner, blobs, places, news: News::default() })
+        processes.set_grace(limits.grace);
+        let root = std::path::absolute(vault.root())?;
+        let news = News::default();
+        let with_pools = with_pools(&agents, limits);
+        Ok(Self { agents: with_pools, named: agents, processes, holds, root, owner, blobs, limits, vault, news })
     }
 
-    /// Where new agents are put; the driver must be told ([`crate::driver::Handle::refresh`]).
+    /// Where what is new is put; the driver must be told ([`crate::driver::Handle::refresh`]).
     pub fn news(&self) -> News {
         Arc::clone(&self.news)
     }
 
-    /// Takes up new agents. Attempts under way go on as they began.
+    /// Takes up what is new. Attempts under way go on as they began.
     pub fn refresh(&mut self) -> bool {
-        let news = self.news.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(agents) = news else { return false };
-        self.agents = with_pools(&agents, self.places);
+        let Changes { agents, limits } = std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner));
+        if agents.is_none() && limits.is_none() {
+            return false;
+        }
+        self.named = agents.unwrap_or_else(|| std::mem::take(&mut self.named));
+        self.limits = limits.unwrap_or(self.limits);
+        self.processes.set_grace(self.limits.grace);
+        self.agents = with_pools(&self.named, self.limits);
         true
     }
 
@@ -110,8 +153,8 @@ impl<B: Blobs> Scripts<B> {
             env: self.environment(&work),
             tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
             input: Box::new({
-                let blobs = self.blobs.clone();
-                move || bytes(work.input, &blobs)
+                let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
+                move || reference::given(bytes(work.input, &blobs)?, &script, &vault)
             }),
         });
         None
@@ -137,10 +180,12 @@ impl<B: Blobs> Scripts<B> {
 }
 
 /// The agents with what their attempts take a place in. Whoever takes the name of a builtin agent does not get its work.
-fn with_pools(agents: &Agents, places: usize) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
+fn with_pools(agents: &Agents, limits: Limits) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
     let pools = |name: &Name, script: &Script| {
         let agent = Pool { name: format!("agent {name}").into(), places: script.concurrency };
-        vec![agent, Pool { name: PROCESSES.into(), places }]
+        let llm = script.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
+        let processes = Pool { name: PROCESSES.into(), places: limits.processes };
+        [agent, processes].into_iter().chain(llm).collect()
     };
     let named = |(name, script): (&Name, &Script)| (name.clone(), (Arc::new(script.clone()), pools(name, script)));
     agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(named).collect()

@@ -51,6 +51,7 @@ impl Plan {
             reclaim_scan_interval_ms: rng.between(1_000, 5_000),
             batch_ops_max: size(rng.spread(8, 128)),
             max_consecutive_high: u32::try_from(rng.between(1, 100)).expect("small"),
+            ..Config::default()
         };
         let break_ends = rng.between(120, 240) * SECOND;
         let work_ends = break_ends + 60 * SECOND;

@@ -5,7 +5,10 @@
 
 use super::{Ask, Endpoint, Hello, Question, Said, Status, Word, frame};
 use crate::error::{Code, Error};
-use relaymesh_runtime::driver::{Answer, Caller, Command, Event};
+use relaymesh_runtime::{
+    driver::{Answer, Caller, Command, Event},
+    settings::Loaded,
+};
 use std::{
     collections::HashMap,
     io::{self, BufReader, Write as _},
@@ -95,7 +98,7 @@ impl Client {
         let reply = |said: Result<Said, Error>| {
             reply(said.and_then(|said| match said {
                 Said::Answer(answer) => Ok(answer),
-                Said::Status(_) | Said::Done => Err(unexpected()),
+                Said::Status(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
             }));
         };
         self.shared.ask(ask, Box::new(reply));
@@ -117,7 +120,15 @@ impl Client {
     pub fn status(&self) -> Result<Status, Error> {
         match self.said(Ask::Status)? {
             Said::Status(status) => Ok(*status),
-            Said::Answer(_) | Said::Done => Err(unexpected()),
+            Said::Answer(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
+        }
+    }
+
+    /// The settings that the daemon runs with, and names of those that a `reload` changed.
+    pub fn settings(&self, reload: bool) -> Result<(Loaded, Vec<String>), Error> {
+        match self.said(Ask::Settings { reload })? {
+            Said::Settings(loaded, changed) => Ok((*loaded, changed)),
+            Said::Answer(_) | Said::Status(_) | Said::Done => Err(unexpected()),
         }
     }
 

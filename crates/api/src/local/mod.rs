@@ -24,7 +24,10 @@ pub use server::{Desk, serve};
 
 use crate::error::{Code, Error};
 use relaymesh_core::id::NodeId;
-use relaymesh_runtime::driver::{Answer, Caller, Command, Event};
+use relaymesh_runtime::{
+    driver::{Answer, Caller, Command, Event},
+    settings::Loaded,
+};
 use serde::{Deserialize, Serialize};
 
 /// Grows with every change of a message.
@@ -69,6 +72,11 @@ pub enum Ask {
     Watch,
     /// Take up what has changed in the files of the root.
     Reload,
+    /// The settings that it runs with.
+    Settings {
+        /// Whether they are to be read again first.
+        reload: bool,
+    },
     /// How the daemon is.
     Status,
     /// Stop the daemon. The answer comes when it takes no more work.
@@ -96,6 +104,8 @@ pub enum Said {
     Answer(Answer),
     /// How the daemon is.
     Status(Box<Status>),
+    /// The settings that it runs with, and names of those that the reload changed.
+    Settings(Box<Loaded>, Vec<String>),
     /// It is so.
     Done,
 }
@@ -132,6 +142,8 @@ pub struct Status {
     pub clients: u64,
     /// The last thing an operator should have seen, if there was one.
     pub alert: Option<String>,
+    /// Why the newest settings were not taken up, if they were not.
+    pub settings_problem: Option<String>,
 }
 
 impl From<Error> for Fault {

@@ -6,7 +6,10 @@
 
 use super::{Ask, Fault, Hello, PROTOCOL, Question, Said, Status, Word, frame};
 use crate::error::Error;
-use relaymesh_runtime::driver::{Command, Glance, Handle};
+use relaymesh_runtime::{
+    driver::{Command, Glance, Handle},
+    settings::Loaded,
+};
 use relaymesh_store::Blobs;
 use std::{
     convert::Infallible,
@@ -36,6 +39,9 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 64 << 10;
 
+/// Settings, and names of those that a reload changed.
+type Taken = Result<(Loaded, Vec<String>), Error>;
+
 /// What the socket stands in front of.
 pub struct Desk<B> {
     /// Where commands go.
@@ -46,6 +52,8 @@ pub struct Desk<B> {
     pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
     /// Takes up what has changed in the files of the root.
     pub reload: Box<dyn Fn() -> Result<(), Error> + Send + Sync>,
+    /// The settings that the daemon runs with, read again first if that is asked for; and names of those that changed.
+    pub settings: Box<dyn Fn(bool) -> Taken + Send + Sync>,
     /// Asks the daemon to stop.
     pub stop: Box<dyn Fn() + Send + Sync>,
     /// Who may talk to it: the user that it runs as.
@@ -178,6 +186,10 @@ async fn read<B: Blobs>(
                 true
             }
             Ask::Reload => outbox.answer(id, (desk.reload)().map(|()| Said::Done)),
+            Ask::Settings { reload } => {
+                let said = (desk.settings)(reload);
+                outbox.answer(id, said.map(|(loaded, changed)| Said::Settings(Box::new(loaded), changed)))
+            }
             Ask::Stop => {
                 (desk.stop)();
                 outbox.answer(id, Ok(Said::Done))

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let failed = |error: io::Error| Error::new(Code::StoreIo, format!("cannot prepare the demo: {error}"));
     if !root::exists(&context.root) {
-        root::create(&context.root)?;
+        root::create(&context.root, &Default::default())?;
     }
     let folder = context.root.join("demo");
     prepare(&context.root, &folder).map_err(failed)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let input = json!({ "path": picture }).to_string();
     let request = flow::read(&folder.join(FLOW), &agents::read(&context.root)?)?;
     let request = flow::given(request, Some(&input))?;
-    let prepared = Key::anew().prepare(&request, &context.namespace)?;
+    let prepared = Key::anew().prepare(&request, context)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, true));
     let exit = drive(context, Missing::Make, start, &mut watch, Patience { yes: !args.ask, ..Patience::default() })?;

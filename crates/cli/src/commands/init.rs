@@ -27,7 +27,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let created = !root::exists(&context.root);
-    let node = if created { root::create(&context.root)?.1 } else { existing(&context.root)? };
+    let node = if created { root::create(&context.root, &Default::default())?.1 } else { existing(&context.root)? };
     let folder = context.root.display().to_string();
     if context.json {
         output::value(&json!({ "root": folder, "node": node, "created": created }));
@@ -47,7 +47,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
 fn existing(folder: &Path) -> Result<NodeId, Error> {
     let mut reader = match root::read(folder) {
         Err(error) if error.code == Code::Unusable => {
-            root::open(folder)?.close()?;
+            root::open(folder, &Default::default())?.close()?;
             root::read(folder)
         }
         read => read,

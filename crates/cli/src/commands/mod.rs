@@ -23,6 +23,8 @@ pub(crate) mod ns;
 pub(crate) mod purge;
 pub(crate) mod reference;
 pub(crate) mod run;
+pub(crate) mod secret;
+pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod task;
@@ -51,6 +53,10 @@ pub(crate) enum Command {
     Lock(lock::Args),
     Ns(ns::Args),
     Purge(purge::Args),
+    Settings(settings::Args),
+    ReloadSettings(settings::ReloadArgs),
+    SettingsHistory(settings::HistoryArgs),
+    Secret(secret::Args),
     Audit(audit::Args),
     Log(log::Args),
     Doctor(doctor::Args),
@@ -84,6 +90,10 @@ impl Command {
             Self::Lock(args) => lock::run(args, context),
             Self::Ns(args) => ns::run(&args, context),
             Self::Purge(args) => purge::run(&args, context),
+            Self::Settings(args) => settings::run(&args, context),
+            Self::ReloadSettings(args) => settings::reload(&args, context),
+            Self::SettingsHistory(args) => settings::history(&args, context),
+            Self::Secret(args) => secret::run(&args, context),
             Self::Audit(args) => audit::run(args, context),
             Self::Log(args) => log::run(args, context),
             Self::Doctor(args) => doctor::run(&args, context),

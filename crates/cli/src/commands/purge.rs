@@ -5,7 +5,7 @@ use crate::{
     error::{Code, Error},
     exit::Exit,
     link::{self, Missing},
-    lookup, output, root, time,
+    lookup, output, root, settings, time,
 };
 use relaymesh_core::{id::ThreadId, op::Scope};
 use relaymesh_runtime::{
@@ -17,7 +17,7 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh purge                     what ended more than 7 days ago; asks first
+  relaymesh purge                     what ended more than `done_retention_days` ago; asks first
   relaymesh purge --days 30 --yes     for scripts
   relaymesh purge tsk_01KH… thr_…     these, now
   relaymesh log compact               then let go of their ops, inputs and results";
@@ -25,8 +25,8 @@ Examples:
 /// Forget tasks that have ended and threads in which nothing waits
 ///
 /// They are gone from lists, and their idempotency keys are free: an equal request runs again. That they were purged
-/// stays on the log. By age, all namespaces are swept, and a task is kept at least as long as its key, which is 7 days from its
-/// end; one that is named goes at once.
+/// stays on the log. By age, all namespaces are swept, and a task is kept at least as long as its key (`idempotency_ttl_days` from its
+/// end); one that is named goes at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -44,8 +44,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = root::read(&context.root)?;
     let scopes = args.ids.iter().map(|text| scope(&mut reader, text)).collect::<Result<Vec<_>, _>>()?;
-    let days = args.days.unwrap_or(Retention::default().done_retention_days);
-    let retention = Retention { done_retention_days: days, ..Retention::default() };
+    let kept = settings::current(context)?.settings.retention();
+    let retention = Retention { done_retention_days: args.days.unwrap_or(kept.done_retention_days), ..kept };
     let until_ms = retention.purge_until_ms(time::now_ms());
     confirm(args, scopes.len(), until_ms)?;
     let count = link::with(context, Missing::Refuse, |ask| {

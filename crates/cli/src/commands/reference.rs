@@ -7,10 +7,11 @@ use crate::{
     output,
 };
 use clap::{Arg, Command, CommandFactory as _};
+use relaymesh_runtime::settings::page;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo xtask gen                     writes docs/reference/cli.md
+  cargo xtask gen                     writes docs/reference/cli.md and settings.md
   relaymesh reference --commands      every command, one a line";
 
 const HEAD: &str = "\
@@ -28,9 +29,19 @@ pub(crate) struct Args {
     /// Only the names of the commands
     #[arg(long)]
     commands: bool,
+    /// The page of all settings instead
+    #[arg(long, conflicts_with = "commands")]
+    settings: bool,
+    /// The page of all commands, as without any option
+    #[arg(long, conflicts_with_all = ["commands", "settings"])]
+    cli: bool,
 }
 
 pub(crate) fn run(args: &Args, _: &Context) -> Result<Exit, Error> {
+    if args.settings {
+        output::line(page::reference().trim_end());
+        return Ok(Exit::Done);
+    }
     let mut cli = Cli::command();
     cli.build();
     if args.commands {

@@ -59,7 +59,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = flow::read(&args.flow, &agents::read(&context.root)?)?;
     let request = flow::given(request, args.input.as_deref())?;
-    let prepared = args.key.prepare(&request, &context.namespace)?;
+    let prepared = args.key.prepare(&request, context)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, args.watch));
     drive(context, Missing::Make, start, &mut watch, Patience { yes: args.yes, ..Patience::default() })

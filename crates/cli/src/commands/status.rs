@@ -30,8 +30,23 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         output::value(&json!(status));
         return Ok(Exit::Done);
     }
-    let Status { pid, version, node, started_ms, pos, running, ready, waiting, low_starvation_count, clients, alert } =
-        status;
+    let Status {
+        pid,
+        version,
+        node,
+        started_ms,
+        pos,
+        running,
+        ready,
+        waiting,
+        low_starvation_count,
+        clients,
+        alert,
+        ..
+    } = status;
+    let settings = status
+        .settings_problem
+        .map_or_else(|| "as they should be".to_owned(), |why| format!("REFUSED, those from before are kept: {why}"));
     let up = time::span(time::now_ms().saturating_sub(started_ms));
     let rows = [
         ("daemon", format!("pid {pid}, version {version}, up {up}")),
@@ -40,6 +55,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         ("steps", format!("{running} running, {ready} ready in memory")),
         ("clients", format!("{clients} connected, {waiting} wait for a task")),
         ("starvation", format!("{low_starvation_count} times a lower lane was forced")),
+        ("settings", output::clean(&settings)),
         ("alert", alert.unwrap_or_else(|| "none".to_owned())),
     ];
     output::line(&output::table(&rows.map(|(name, value)| vec![name.to_owned(), value])));

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Which lane it waits in: high, normal or low
     #[arg(long)]
     priority: Option<Priority>,
-    /// Attempts in all
+    /// Attempts in all; without it, as the setting of this name says
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
     /// Time before the second attempt
@@ -75,7 +75,7 @@ const STEP_ARGUMENTS: [&str; 7] =
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let request = args.request(&agents::read(&context.root)?)?;
-    let prepared = args.key.prepare(&request, &context.namespace)?;
+    let prepared = args.key.prepare(&request, context)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
     if args.wait {
         let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, false));
@@ -105,9 +105,9 @@ impl Args {
         request.name = self.name.clone().unwrap_or(request.name);
         for step in &mut request.steps {
             step.priority = self.priority.unwrap_or_default();
-            step.retry.max_attempts = self.max_attempts.unwrap_or(step.retry.max_attempts);
-            step.retry.base_backoff_ms = self.base_backoff_ms.unwrap_or(step.retry.base_backoff_ms);
-            step.retry.max_backoff_ms = self.max_backoff_ms.unwrap_or(step.retry.max_backoff_ms);
+            step.retry.max_attempts = self.max_attempts;
+            step.retry.base_backoff_ms = self.base_backoff_ms;
+            step.retry.max_backoff_ms = self.max_backoff_ms;
             step.timeout_ms = self.timeout_ms;
         }
         agents::check(&request, agents).map_err(|(_, error)| error)?;

@@ -4,16 +4,19 @@
 //!  main      waits for the word to stop: a signal, or a client's
 //!  io        the socket, on one thread
 //!  upkeep    sweeps and compacts, when it is time
+//!  log       writes down what happens
 //!  kernel, writer, checkpoint: the driver and its store
 //! ```
 //!
 //! [`start()`] starts one that goes on by itself, [`run()`] is one.
 
+mod log;
 mod reload;
 mod run;
+mod settings;
 mod start;
-mod talk;
 mod upkeep;
 
+pub(crate) use log::{Form, Level};
 pub(crate) use run::{Manner, run};
-pub(crate) use start::start;
+pub(crate) use start::{start, start_with};

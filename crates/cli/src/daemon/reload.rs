@@ -5,7 +5,7 @@ use relaymesh_agents::config::FILE;
 use relaymesh_runtime::{driver::Handle, scripts::News};
 use std::{
     fs, io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::SystemTime,
 };
@@ -19,31 +19,32 @@ pub(super) struct Reload {
 }
 
 /// What tells one version of a file from the next.
-type Stamp = Option<(SystemTime, u64)>;
+pub(super) type Stamp = Option<(SystemTime, u64)>;
 
 impl Reload {
     pub(super) fn new(root: PathBuf, news: News, handle: Handle) -> Self {
-        let seen = Mutex::new(stamp(&root).unwrap_or_default());
+        let seen = Mutex::new(stamp(&root.join(FILE)).unwrap_or_default());
         Self { root, news, handle, seen }
     }
 
     /// Reads the file if it is another than the last time. One that is wrong changes nothing; `true` when something changed.
     pub(super) fn run(&self) -> Result<bool, Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = stamp(&self.root).unwrap_or(*seen);
+        let now = stamp(&self.root.join(FILE)).unwrap_or(*seen);
         if now == *seen {
             return Ok(false);
         }
         *seen = now;
         let agents = agents::read(&self.root)?;
-        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(agents);
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).agents = Some(agents);
         self.handle.refresh();
         Ok(true)
     }
 }
 
-fn stamp(root: &std::path::Path) -> io::Result<Stamp> {
-    match fs::metadata(root.join(FILE)) {
+/// The version of a file that is there now.
+pub(super) fn stamp(file: &Path) -> io::Result<Stamp> {
+    match fs::metadata(file) {
         Ok(found) => Ok(Some((found.modified()?, found.len()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

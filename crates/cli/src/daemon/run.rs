@@ -1,22 +1,24 @@
 //! Being the daemon.
 
 use super::{
+    log::{FILE, Form, Level, Log},
     reload::Reload,
+    settings::Live,
     start::{Birth, tell_parent},
-    talk::{self, Form},
-    upkeep,
+    upkeep::{self, Errand},
 };
 use crate::{
     args::Context,
     error::{Code, Error},
     root,
     session::{self, Session, Work},
-    time,
+    settings, time,
 };
 use relaymesh_api::local::{self, Desk, Endpoint, Status};
-use relaymesh_runtime::{driver::Glance, world::Alert};
+use relaymesh_core::id::NodeId;
+use relaymesh_runtime::{driver::Glance, settings::Settings, world::Alert};
 use relaymesh_store::Reader as _;
-use relaymesh_store_sqlite::SqliteStore;
+use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
 use serde_json::json;
 use std::{
     io,
@@ -38,14 +40,16 @@ use tokio::{
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
 /// How the daemon is run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Manner {
     /// It has a parent that waits to hear how the start went, and no terminal.
     pub(crate) is_child: bool,
-    /// Log lines are JSON.
-    pub(crate) json: bool,
-    /// Everything is logged, not only what went wrong.
-    pub(crate) verbose: bool,
+    /// How log lines are written.
+    pub(crate) form: Form,
+    /// How much is logged.
+    pub(crate) level: Level,
+    /// Settings that were arguments.
+    pub(crate) flags: Vec<(String, String)>,
 }
 
 /// Why it stops.
@@ -73,7 +77,7 @@ pub(crate) fn run(context: &Context, manner: Manner) -> Result<(), Error> {
         // Refused only to the leader of a group, and then there is a terminal that may end us: nothing is lost by it.
         let _ = rustix::process::setsid();
     }
-    let ran = Daemon::start(context, manner).and_then(Daemon::wait);
+    let ran = Daemon::start(context, &manner).and_then(Daemon::wait);
     if let (true, Err(error)) = (manner.is_child, &ran) {
         tell_parent(&Birth::Failed { code: error.code.as_str().to_owned(), message: error.message.clone() });
     }
@@ -84,73 +88,73 @@ struct Daemon {
     session: Session,
     root: PathBuf,
     socket: PathBuf,
-    form: Form,
+    log: Log,
     stops: Receiver<Stop>,
-    /// Dropped, it ends the upkeep.
-    upkeep: (Sender<()>, JoinHandle<()>),
+    upkeep: (Sender<Errand>, JoinHandle<()>),
     /// Told, it ends the socket.
     io: (oneshot::Sender<()>, JoinHandle<()>),
 }
 
 impl Daemon {
-    fn start(context: &Context, manner: Manner) -> Result<Self, Error> {
-        let form = if manner.json { Form::Json } else { Form::Human };
-        let store = root::open_or_create(&context.root)?;
+    fn start(context: &Context, manner: &Manner) -> Result<Self, Error> {
+        let layers = settings::layers(&context.root, &manner.flags);
+        let loaded = settings::load(&layers)?;
+        let file = manner.is_child.then(|| context.root.join(FILE));
+        let log = Log::start(manner.form, manner.level, file).map_err(|error| failed("start its log", &error))?;
+        let is_new = !root::exists(&context.root);
+        let options = root::options(&loaded.settings);
+        let store =
+            if is_new { root::create(&context.root, &options)?.0 } else { root::open(&context.root, &options)? };
+        if is_new {
+            log.say(Level::Info, "root_made", json!({ "root": context.root }));
+        }
         let node = root::reader(&store)?.head()?.chain.origin;
         let socket =
             Endpoint::socket(&context.root, &node.to_string()).map_err(|error| failed("name its socket", &error))?;
         let (stop, stops) = mpsc::channel();
         let last = Arc::new(Mutex::new(None));
-        let session = Self::drive(context, store, form, &last, &stop)?;
-        if manner.verbose {
-            session.handle().watch(move |event| {
-                talk::event(form, event);
-                true
-            });
-        }
-        let blobs = session.blobs();
-        let started_ms = time::now_ms();
-        let told = stop.clone();
+        let session = Self::drive(context, store, &loaded.settings, &log, &last, &stop)?;
+        session.handle().watch(log.watcher());
         let news = session.news().unwrap_or_default();
-        let reload = Arc::new(Reload::new(context.root.clone(), news, session.handle().clone()));
-        let asked = Arc::clone(&reload);
-        let desk = Desk {
-            handle: session.handle().clone(),
-            blobs,
-            reload: Box::new(move || asked.run().map(drop)),
-            status: Box::new(move |glance| status(glance, node, started_ms, &last)),
-            stop: Box::new(move || {
-                // Whoever is told twice has heard it once.
-                let _ = told.send(Stop::Asked);
-            }),
-            uid: rustix::process::getuid().as_raw(),
-        };
-        let io = listen(socket.clone(), desk, stop, (reload, form))?;
-        let (ends, ended) = mpsc::channel();
+        let reload = Reload::new(context.root.clone(), Arc::clone(&news), session.handle().clone());
+        let (errands, received) = mpsc::channel();
+        let live = Live::new(layers, loaded, (news, session.handle().clone(), errands.clone()), log.clone());
+        let files = Arc::new(Files { reload, live, log: log.clone() });
+        let desk = desk(&session, &files, (node, last), &stop);
+        let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let (root, handle, caller) = (context.root.clone(), session.handle().clone(), context.caller.clone());
-        let sweeping = spawn("upkeep", move || upkeep::run(&root, &handle, &caller, form, &ended))?;
+        let sweeping =
+            spawn("upkeep", move || upkeep::run(&root, &handle, &caller, (&files.live, &files.log), &received))?;
         let endpoint =
             Endpoint { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), socket: socket.clone() };
         endpoint.write(&context.root).map_err(|error| failed("say where it is", &error))?;
         let at = json!({ "pid": endpoint.pid, "root": context.root, "socket": socket, "version": endpoint.version });
-        talk::say(form, "info", "up", &at);
+        log.say(Level::Info, "up", at);
         if manner.is_child {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
-        Ok(Self { session, root: context.root.clone(), socket, form, stops, upkeep: (ends, sweeping), io })
+        Ok(Self { session, root: context.root.clone(), socket, log, stops, upkeep: (errands, sweeping), io })
     }
 
     fn drive(
         context: &Context,
         store: SqliteStore,
-        form: Form,
+        settings: &Settings,
+        log: &Log,
         last: &Arc<Mutex<Option<String>>>,
         stop: &Sender<Stop>,
     ) -> Result<Session, Error> {
-        let (last, stop) = (Arc::clone(last), stop.clone());
-        Session::start(store, &context.caller, Work::Steps, move |alert| {
+        let (log, last, stop) = (log.clone(), Arc::clone(last), stop.clone());
+        Session::start(store, &context.caller, settings, Work::Steps, move |alert| {
             let words = session::warning(&alert);
-            talk::say(form, "warn", "alert", &json!({ "alert": words }));
+            let (level, event) = match alert {
+                Alert::ClockJump(_) => (Level::Warn, "clock_jumped"),
+                Alert::Late { .. } => (Level::Warn, "was_stopped"),
+                Alert::DiskFull(_) => (Level::Error, "disk_full"),
+                Alert::Poisoned(_) => (Level::Error, "store_poisoned"),
+                Alert::Unreadable(_) => (Level::Error, "store_unreadable"),
+            };
+            log.say(level, event, json!({ "alert": words }));
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
             if matches!(alert, Alert::Poisoned(_)) {
                 let _ = stop.send(Stop::Poisoned);
@@ -161,23 +165,72 @@ impl Daemon {
     /// Until somebody says stop; then takes no more work, flushes, releases the leases and goes (R12).
     fn wait(self) -> Result<(), Error> {
         let why = self.stops.recv().unwrap_or(Stop::Asked);
-        talk::say(self.form, "info", "stopping", &json!({ "why": why.why() }));
+        self.log.say(Level::Info, "stopping", json!({ "why": why.why() }));
         // Whoever connects from now on finds no daemon, and starts one as soon as this one has let go of the root.
         let removed = Endpoint::remove(&self.root, &self.socket);
-        drop(self.upkeep.0);
+        let _ = self.upkeep.0.send(Errand::End);
         let finished = self.session.finish(Ok::<(), Error>(()));
         let _ = self.upkeep.1.join();
         let _ = self.io.0.send(());
         let _ = self.io.1.join();
-        talk::say(self.form, "info", "down", &json!({}));
+        self.log.say(Level::Info, "down", json!({}));
+        self.log.flush();
         finished?;
         removed.map_err(|error| failed("remove its socket", &error))
     }
 }
 
-fn status(glance: Glance, node: relaymesh_core::id::NodeId, started_ms: u64, last: &Mutex<Option<String>>) -> Status {
+/// What is read from files of the root, and may change.
+struct Files {
+    reload: Reload,
+    live: Live,
+    log: Log,
+}
+
+impl Files {
+    /// Takes up whatever has changed.
+    fn look(&self) {
+        match self.reload.run() {
+            Ok(false) => {}
+            Ok(true) => self.log.say(Level::Info, "agents_loaded", json!({ "file": "agents.toml" })),
+            Err(error) => {
+                self.log.say(Level::Error, "reload_refused", json!({ "what": "agents", "error": error.message }))
+            }
+        }
+        self.live.look();
+    }
+}
+
+/// What the socket stands in front of.
+fn desk(
+    session: &Session,
+    files: &Arc<Files>,
+    (node, last): (NodeId, Arc<Mutex<Option<String>>>),
+    stop: &Sender<Stop>,
+) -> Desk<FileBlobs> {
+    let (started_ms, told) = (time::now_ms(), stop.clone());
+    let [for_reload, for_settings, for_status] = [(); 3].map(|()| Arc::clone(files));
+    Desk {
+        handle: session.handle().clone(),
+        blobs: session.blobs(),
+        reload: Box::new(move || for_reload.reload.run().map(drop)),
+        settings: Box::new(move |reload| for_settings.live.shown(reload)),
+        status: Box::new(move |glance| Status {
+            settings_problem: for_status.live.problem(),
+            ..status(glance, node, started_ms, &last)
+        }),
+        stop: Box::new(move || {
+            // Whoever is told twice has heard it once.
+            let _ = told.send(Stop::Asked);
+        }),
+        uid: rustix::process::getuid().as_raw(),
+    }
+}
+
+fn status(glance: Glance, node: NodeId, started_ms: u64, last: &Mutex<Option<String>>) -> Status {
     let number = |size: usize| size as u64;
     Status {
+        settings_problem: None,
         pid: std::process::id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         node,
@@ -195,9 +248,9 @@ fn status(glance: Glance, node: relaymesh_core::id::NodeId, started_ms: u64, las
 /// Binds the socket and serves it on a thread of its own.
 fn listen(
     socket: PathBuf,
-    desk: Desk<relaymesh_store_sqlite::FileBlobs>,
+    desk: Desk<FileBlobs>,
     stop: Sender<Stop>,
-    (reload, form): (Arc<Reload>, Form),
+    files: Arc<Files>,
 ) -> Result<(oneshot::Sender<()>, JoinHandle<()>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("start its io thread", &error))?;
@@ -232,11 +285,7 @@ fn listen(
             ticks.tick().await;
             // Whoever looks at the clocks sees that one was set, also when nothing is due.
             driver.look(drop);
-            match reload.run() {
-                Ok(false) => {}
-                Ok(true) => talk::say(form, "info", "reload", &json!({ "file": "agents.toml" })),
-                Err(error) => talk::say(form, "error", "reload", &json!({ "error": error.message })),
-            }
+            files.look();
         }
     });
     let (end, ended) = oneshot::channel();

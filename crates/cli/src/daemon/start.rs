@@ -2,6 +2,7 @@
 //!
 //! The daemon tells its parent through a pipe that it is ready, or why it cannot be: nobody guesses how long a start takes.
 
+use super::log::FILE;
 use crate::{
     args::Context,
     error::{Code, Error},
@@ -18,12 +19,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-/// Where a daemon without a terminal writes.
-pub(crate) const LOG: &str = "daemon.log";
-
-/// A log longer than this is put aside at a start.
-const LOG_BYTES_MAX: u64 = 16 << 20;
 
 /// How long to wait for somebody else's daemon that has the root and is not ready yet.
 const OTHER_READY: Duration = Duration::from_secs(10);
@@ -47,12 +42,17 @@ pub(crate) struct Started {
 /// Connects to the root's daemon, and starts it if there is none. Somebody else may have the root: a daemon that was started at the
 /// same moment, one that is on its way out, or a command that works in its own process; for a while that is waited for.
 pub(crate) fn start(context: &Context) -> Result<Started, Error> {
+    start_with(context, &[])
+}
+
+/// The same; `extra` are more arguments for the daemon, if it is started.
+pub(crate) fn start_with(context: &Context, extra: &[String]) -> Result<Started, Error> {
     let until = Instant::now() + OTHER_READY;
     loop {
         if let Some(client) = Client::connect(&context.root, &context.caller)? {
             return Ok(Started { client, was_there: true });
         }
-        match born(spawn(context)?)? {
+        match born(spawn(context, extra)?)? {
             Birth::Ready { .. } => {
                 let client = Client::connect(&context.root, &context.caller)?;
                 let gone = || Error::new(Code::DaemonFailed, "the daemon started and went away at once");
@@ -68,11 +68,11 @@ pub(crate) fn start(context: &Context) -> Result<Started, Error> {
     }
 }
 
-fn spawn(context: &Context) -> Result<Child, Error> {
+fn spawn(context: &Context, extra: &[String]) -> Result<Child, Error> {
     let failed = |error: io::Error| Error::new(Code::DaemonFailed, format!("cannot start the daemon: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
-    command.arg("up").arg("--child").arg("--root").arg(&context.root);
+    command.arg("up").arg("--child").arg("--root").arg(&context.root).args(extra);
     // Its own group, so that a Ctrl-C here is not meant for it; it makes its own session by itself.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(&context.root).map_err(failed)?).process_group(0);
     command.spawn().map_err(failed)
@@ -82,11 +82,7 @@ fn spawn(context: &Context) -> Result<Child, Error> {
 fn log(root: &Path) -> io::Result<File> {
     fs::DirBuilder::new().recursive(true).create(root)?;
     fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-    let path = root.join(LOG);
-    if fs::metadata(&path).is_ok_and(|found| found.len() > LOG_BYTES_MAX) {
-        fs::rename(&path, root.join(format!("{LOG}.old")))?;
-    }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).append(true).mode(0o600).open(root.join(FILE))
 }
 
 /// The one line that the daemon says to its parent.

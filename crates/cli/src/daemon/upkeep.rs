@@ -2,7 +2,10 @@
 //!
 //! Once at the start, and then at its interval. A round that fails is tried again at the next: nothing else depends on it.
 
-use super::talk::{self, Form};
+use super::{
+    log::{Level, Log},
+    settings::Live,
+};
 use crate::{
     error::{Code, Error},
     time,
@@ -25,21 +28,36 @@ use std::{
 /// How often.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// Works until `stop` is dropped.
-pub(super) fn run(root: &Path, handle: &Handle, caller: &Caller, form: Form, stop: &Receiver<()>) {
+/// What the upkeep is told.
+pub(super) enum Errand {
+    /// Not to wait for its time: something has changed.
+    Look,
+    /// To end.
+    End,
+}
+
+/// Works until it is told to end.
+pub(super) fn run(
+    root: &Path,
+    handle: &Handle,
+    caller: &Caller,
+    (live, log): (&Live, &Log),
+    errands: &Receiver<Errand>,
+) {
     loop {
         let ask = &mut |command: Command| handle.call(caller.clone(), command).map_err(Error::from);
-        match round(root, ask) {
+        match round(root, live.settings().retention(), ask) {
             Ok(done) if done == Done::default() => {}
             Ok(Done { keys, purged, ops, folders }) => {
                 let fields = json!({ "keys": keys, "purged": purged, "ops": ops, "folders": folders });
-                talk::say(form, "info", "upkeep", &fields);
+                log.say(Level::Info, "upkeep", fields);
             }
             Err(error) if error.code == Code::Stopping => {}
-            Err(error) => talk::say(form, "warn", "upkeep", &json!({ "error": error.message })),
+            Err(error) => log.say(Level::Warn, "upkeep_failed", json!({ "error": error.message })),
         }
-        if stop.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Disconnected) {
-            return;
+        match errands.recv_timeout(INTERVAL) {
+            Ok(Errand::Look) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Errand::End) | Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -53,8 +71,8 @@ struct Done {
     folders: usize,
 }
 
-fn round(root: &Path, ask: upkeep::Ask<'_, Error>) -> Result<Done, Error> {
-    let (retention, now_ms) = (Retention::default(), time::now_ms());
+fn round(root: &Path, retention: Retention, ask: upkeep::Ask<'_, Error>) -> Result<Done, Error> {
+    let now_ms = time::now_ms();
     let keys = upkeep::sweep_keys(ask, retention.keys_until_ms(now_ms))?;
     let purged = upkeep::sweep(ask, retention.purge_until_ms(now_ms), &mut |_| {})?;
     // A checkpoint is an op: one that lets go of nothing would make the log longer.

@@ -42,8 +42,8 @@ impl Bars {
     pub(super) fn begin(&mut self, rows: &TaskRows, name_width: usize) {
         self.name_width = name_width;
         for (index, step) in rows.indexed() {
-            let (name, error) = (step.spec.name.clone(), step.error.clone());
-            self.step(&StepEvent { index, name, status: step.status, attempt: step.attempt, error });
+            let (name, agent, error) = (step.spec.name.clone(), step.spec.agent.clone(), step.error.clone());
+            self.step(&StepEvent { index, name, agent, status: step.status, attempt: step.attempt, error });
         }
     }
 

@@ -156,9 +156,17 @@ fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
     let steps = rows.indexed().filter(changed).map(|(index, step)| StepEvent {
         index,
         name: step.spec.name.clone(),
+        agent: step.spec.agent.clone(),
         status: step.status,
         attempt: step.attempt,
         error: step.error.clone(),
     });
-    Event { pos: op.pos, kind: op.body.kind(), task: rows.task.id, status: rows.task.status, steps: steps.collect() }
+    Event {
+        pos: op.pos,
+        kind: op.body.kind(),
+        task: rows.task.id,
+        trace_id: rows.task.trace_id,
+        status: rows.task.status,
+        steps: steps.collect(),
+    }
 }

@@ -529,6 +529,8 @@ pub struct Event {
     pub kind: Kind,
     /// Which task.
     pub task: TaskId,
+    /// The task's trace.
+    pub trace_id: u128,
     /// Where the task rests now.
     pub status: Status,
     /// Every step that changed since the last event of this task.
@@ -542,6 +544,8 @@ pub struct StepEvent {
     pub index: u16,
     /// Its name.
     pub name: Name,
+    /// Who does it.
+    pub agent: Name,
     /// Where it rests.
     pub status: Status,
     /// Which attempt.

@@ -15,6 +15,7 @@ use crate::{
     world::{Finished, Hold, World},
 };
 use relaymesh_core::{
+    content::CONTENT_BYTES_MAX,
     hlc::HlcClock,
     id::{NodeId, RequestId, TaskId, WorkerId},
     lanes::{DEFAULT_MAX_CONSECUTIVE_HIGH, Lanes},
@@ -42,6 +43,8 @@ pub struct Config {
     pub batch_ops_max: usize,
     /// High items in a row before a lower one must run.
     pub max_consecutive_high: u32,
+    /// The longest content that is taken; never more than [`CONTENT_BYTES_MAX`].
+    pub payload_max_bytes: usize,
 }
 
 impl Default for Config {
@@ -53,6 +56,7 @@ impl Default for Config {
             reclaim_scan_interval_ms: 5_000,
             batch_ops_max: 1_024,
             max_consecutive_high: DEFAULT_MAX_CONSECUTIVE_HIGH,
+            payload_max_bytes: CONTENT_BYTES_MAX,
         }
     }
 }
@@ -200,6 +204,13 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// The agents have changed.
     pub fn handle_refresh(&mut self) {
         self.backlog |= self.world.refresh();
+    }
+
+    /// The settings have changed. What is claimed keeps its terms; the lanes keep their counts until the next start.
+    pub fn handle_configured(&mut self, config: Config) {
+        // What was too much for a smaller window may fit in now.
+        self.backlog |= config.queue_capacity > self.config.queue_capacity;
+        self.config = Config { max_consecutive_high: self.config.max_consecutive_high, ..config };
     }
 
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.

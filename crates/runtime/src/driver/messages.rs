@@ -6,7 +6,6 @@
 use super::{
     command::{Answer, Caller, Delivery, Error, Letter, MessageCommand},
     engine::Engine,
-    verbs::fits,
 };
 use crate::world::{Hold, Outcome, World};
 use relaymesh_core::{
@@ -29,7 +28,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn message(&mut self, caller: &Caller, command: MessageCommand) -> Result<Answer, Error> {
         match command {
             MessageCommand::Send(letter) => {
-                fits(&letter.content)?;
+                self.fits(&letter.content)?;
                 self.send(caller, *letter)
             }
             MessageCommand::Take { namespace, agent, worker, lease_ms } => {
@@ -171,7 +170,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         media: Media,
         content: Content,
     ) -> Result<Answer, Error> {
-        fits(&content)?;
+        self.fits(&content)?;
         let now_ms = self.world.now().wall_ms;
         let answer = MessageId::new(now_ms, self.world.random());
         // Read first: once the answer is written nothing may come between it and the step that it completes.

@@ -31,6 +31,7 @@ enum Input {
     Watch(Watcher),
     Look(Looker),
     Refresh,
+    Configure(Box<Config>),
     Committed(Result<(), relaymesh_store::Error>),
     Stop,
 }
@@ -130,6 +131,11 @@ impl Handle {
         let _ = self.inputs.send(Input::Refresh);
     }
 
+    /// Tells the driver its new settings. They count from the next decision on.
+    pub fn configure(&self, config: Config) {
+        let _ = self.inputs.send(Input::Configure(Box::new(config)));
+    }
+
     /// Tells `looker` how the driver stands. A driver that has stopped drops it.
     pub fn look(&self, looker: impl FnOnce(Glance) + Send + 'static) {
         let _ = self.inputs.send(Input::Look(Box::new(looker)));
@@ -187,6 +193,7 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Finished(finished) => self.engine.handle_finished(finished),
             Input::Watch(watcher) => self.engine.watch(watcher),
             Input::Refresh => self.engine.handle_refresh(),
+            Input::Configure(config) => self.engine.handle_configured(*config),
             Input::Look(looker) => looker(Glance {
                 sizes: self.engine.sizes(),
                 pos: self.engine.head().pos,

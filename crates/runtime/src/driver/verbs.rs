@@ -81,7 +81,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             return;
         }
         let caller = self.itself.clone();
-        let finished = Finished { outcome: sized(finished.outcome), ..finished };
+        let finished = Finished { outcome: self.sized(finished.outcome), ..finished };
         // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
         if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome.clone()) {
             self.world.alert(crate::world::Alert::Unreadable(error.to_string()));
@@ -102,6 +102,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
             let status = self.status(task);
             return Ok((Answer::Accepted { task, status, merged: true, class: WriteClass::Strong }, until));
+        }
+        let max = self.config.payload_max_bytes.min(CONTENT_BYTES_MAX);
+        if let Some(found) = inputs.iter().map(|(_, content)| content.len()).find(|length| *length > max) {
+            return Err(Error::TooLong { found, max });
         }
         let task = TaskId::new(self.world.now().wall_ms, self.world.random());
         let key = key.clone();
@@ -193,7 +197,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {
         match outcome {
             Outcome::Done { media, result } => {
-                fits(&result)?;
+                self.fits(&result)?;
                 let body = Body::CompleteJob { held: held(hold), result: result.named(media) };
                 let status = self.fenced(caller, hold, "complete", body)?;
                 // The op's own position: what it led to, such as the next step's claim, came after it.
@@ -230,7 +234,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Something that an attempt left behind besides its result.
     fn record(&mut self, caller: &Caller, hold: Hold, artifact: Recorded) -> Result<Status, Error> {
         let Recorded { kind, name, media, content, about } = artifact;
-        fits(&content)?;
+        self.fits(&content)?;
         let pos = self.open.batch.head.pos + 1;
         let body = Body::RecordArtifact { held: held(hold), kind, name, content: content.named(media), about };
         let status = self.fenced(caller, hold, "record", body)?;
@@ -250,27 +254,29 @@ impl<R: Reader, W: World> Engine<R, W> {
         written
     }
 
+    /// A result that cannot be kept is a failure: nobody would ever finish the attempt otherwise.
+    fn sized(&self, outcome: Outcome) -> Outcome {
+        match &outcome {
+            Outcome::Done { result, .. } => match self.fits(result) {
+                Ok(()) => outcome,
+                Err(error) => Outcome::Failed { error: error.to_string(), retryable: false },
+            },
+            Outcome::Failed { .. } | Outcome::Weighed(_) => outcome,
+        }
+    }
+
+    /// Whether content can be kept: what is long must be a blob, and no content is longer than the settings say, nor than the
+    /// contract's limit (R9).
+    pub(super) fn fits(&self, content: &Content) -> Result<(), Error> {
+        let most = if matches!(content, Content::Inline(_)) { INLINE_BYTES_MAX } else { CONTENT_BYTES_MAX };
+        let max = most.min(self.config.payload_max_bytes);
+        if content.len() <= max { Ok(()) } else { Err(Error::TooLong { found: content.len(), max }) }
+    }
+
     pub(super) fn jitter_ms(&mut self) -> u32 {
         let drawn = self.world.random() % u128::from(JITTER_MS_MAX + 1);
         u32::try_from(drawn).unwrap_or(0)
     }
-}
-
-/// A result that cannot be kept is a failure: nobody would ever finish the attempt otherwise.
-fn sized(outcome: Outcome) -> Outcome {
-    match &outcome {
-        Outcome::Done { result, .. } => match fits(result) {
-            Ok(()) => outcome,
-            Err(error) => Outcome::Failed { error: error.to_string(), retryable: false },
-        },
-        Outcome::Failed { .. } | Outcome::Weighed(_) => outcome,
-    }
-}
-
-/// Whether content can be kept: what is long must be a blob, and no blob is longer than the contract's limit (R9).
-pub(super) fn fits(content: &Content) -> Result<(), Error> {
-    let max = if matches!(content, Content::Inline(_)) { INLINE_BYTES_MAX } else { CONTENT_BYTES_MAX };
-    if content.len() <= max { Ok(()) } else { Err(Error::TooLong { found: content.len(), max }) }
 }
 
 fn held(hold: Hold) -> Held {

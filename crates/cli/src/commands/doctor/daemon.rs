@@ -18,7 +18,7 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
     match Client::connect(&context.root, &context.caller).and_then(|client| client.map(|c| c.status()).transpose()) {
         Ok(Some(status)) => {
             let found = format!("pid {} answers, version {}", status.pid, status.version);
-            match status.alert {
+            match status.settings_problem.or(status.alert) {
                 None => report.ok("daemon", found),
                 Some(alert) => {
                     report.warn("daemon", format!("{found}; it warns: {alert}"), "see the end of daemon.log")

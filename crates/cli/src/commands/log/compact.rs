@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let compact = |ask: upkeep::Ask<'_, Error>| upkeep::compact(ask, &mut |done| progress.tell(done.pos));
     let done = link::with(context, Missing::Refuse, compact)?;
     if args.shrink {
-        let mut store = root::open(&context.root)?;
+        let mut store = root::open(&context.root, &Default::default())?;
         store.shrink()?;
         store.close()?;
     }

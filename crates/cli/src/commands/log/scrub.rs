@@ -27,7 +27,7 @@ Examples:
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut store = root::open(&context.root)?;
+    let mut store = root::open(&context.root, &Default::default())?;
     let mut reader = store.reader()?;
     let mut progress = Progress::new("checked ops:", reader.head()?.pos);
     verify::chain(&mut reader, verify::Checked::default(), &mut |pos| progress.tell(pos)).map_err(found)?;

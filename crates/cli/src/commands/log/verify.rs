@@ -59,7 +59,7 @@ pub(crate) fn check(context: &Context) -> Result<Checked, Error> {
     let mut progress = Progress::new("checked tasks:", total);
     let rows = verify::rows(&mut reader, &mut |tasks| progress.tell(tasks)).map_err(found)?;
     // Only the writer compares the store with its sidecar; another process that has the root did so when it started.
-    match root::open(&context.root) {
+    match root::open(&context.root, &Default::default()) {
         Ok(store) => drop(store),
         Err(error) if error.code == Code::RootInUse => {
             output::note("note: another process has the root, so the newest acknowledged op was not compared");

@@ -77,22 +77,32 @@ pub struct StepRequest {
     pub approve: Option<Ask>,
 }
 
-/// How often and how soon a step is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How often and how soon a step is tried again. What is not said here the settings of the node say, and those are no part of the
+/// request: a request that is repeated after they have changed is the same request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetryRequest {
     /// Attempts in all.
-    pub max_attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
     /// Time before the second attempt.
-    pub base_backoff_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_backoff_ms: Option<u64>,
     /// The longest time between two attempts.
-    pub max_backoff_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_backoff_ms: Option<u64>,
 }
 
-impl Default for RetryRequest {
-    fn default() -> Self {
-        let RetryPolicy { max_attempts, backoff } = RetryPolicy::default();
-        Self { max_attempts, base_backoff_ms: backoff.base_ms, max_backoff_ms: backoff.max_ms }
+impl RetryRequest {
+    /// What holds for the step, if `otherwise` holds for one that says nothing.
+    pub fn policy(self, otherwise: RetryPolicy) -> RetryPolicy {
+        RetryPolicy {
+            max_attempts: self.max_attempts.unwrap_or(otherwise.max_attempts),
+            backoff: Backoff {
+                base_ms: self.base_backoff_ms.unwrap_or(otherwise.backoff.base_ms),
+                max_ms: self.max_backoff_ms.unwrap_or(otherwise.backoff.max_ms),
+            },
+        }
     }
 }
 
@@ -226,7 +236,7 @@ impl Request {
                 depends_on: found.depends_on(step, &places)?,
                 compensates: undoes.map(|other| places[&other.id]),
                 input: reference,
-                retry: step.retry.into(),
+                retry: step.retry.policy(RetryPolicy::default()),
                 timeout_ms: step.timeout_ms,
                 approve: step.approve.clone(),
                 flow: found.flow.map(Box::new),
@@ -263,8 +273,8 @@ impl Request {
             for value in step.input.iter().chain(&step.foreach) {
                 canonical::check(value).map_err(in_step)?;
             }
-            canonical::check_integer(step.retry.base_backoff_ms, "`base_backoff_ms`")?;
-            canonical::check_integer(step.retry.max_backoff_ms, "`max_backoff_ms`")?;
+            canonical::check_integer(step.retry.base_backoff_ms.unwrap_or(0), "`base_backoff_ms`")?;
+            canonical::check_integer(step.retry.max_backoff_ms.unwrap_or(0), "`max_backoff_ms`")?;
             canonical::check_integer(step.timeout_ms.unwrap_or(0), "`timeout_ms`")?;
             let deadline_ms = step.approve.as_ref().and_then(|ask| ask.deadline_ms);
             canonical::check_integer(deadline_ms.unwrap_or(0), "`deadline_ms`")?;
@@ -288,11 +298,4 @@ fn content_bytes(step: Option<&Name>, value: &Value) -> Result<Vec<u8>, Error> {
         return Err(Error::InputTooLong { step: step.cloned(), found: bytes.len() });
     }
     Ok(bytes)
-}
-
-impl From<RetryRequest> for RetryPolicy {
-    fn from(retry: RetryRequest) -> Self {
-        let backoff = Backoff { base_ms: retry.base_backoff_ms, max_ms: retry.max_backoff_ms };
-        Self { max_attempts: retry.max_attempts, backoff }
-    }
 }

@@ -1,0 +1,177 @@
+//! `relaymesh settings`, and its parts under the contract's own names: `reload-settings`, `settings-history`.
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    output, root, settings, time,
+};
+use clap::Subcommand;
+use relaymesh_api::local::Client;
+use relaymesh_runtime::settings::{
+    Effect, Loaded, Setting, TABLE, Value,
+    history::{self, ENTRIES_MAX},
+    page,
+};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh settings show                  every setting: value, default, where it comes from, when a change counts
+  relaymesh settings show --json | jq '.[] | select(.source != \"default\")'
+  relaymesh settings reload                take up relaymesh-settings.json now; the daemon looks by itself every second
+  relaymesh settings history --limit 5     when what changed: names, never values
+  relaymesh settings schema > settings.schema.json    for your editor
+
+default < relaymesh-settings.json in the root < RELAYMESH_<NAME> < relaymesh up --set name=value";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  relaymesh settings show
+  relaymesh settings show --json | jq '.[] | select(.source != \"default\")'";
+
+const RELOAD_EXAMPLES: &str = "\
+Examples:
+  relaymesh reload-settings            says what changed, or what is wrong and where
+  relaymesh settings reload --json     the same";
+
+const HISTORY_EXAMPLES: &str = "\
+Examples:
+  relaymesh settings-history --limit 5
+  relaymesh settings history --json | jq '.[].changed_fields'";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  relaymesh settings schema > settings.schema.json    then \"$schema\": \"settings.schema.json\" in the file";
+
+/// What can be tuned, and what it is tuned to
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show every setting, as the daemon has it; without a daemon, as it would start
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show,
+    /// Have the daemon read its settings again
+    #[command(after_help = RELOAD_EXAMPLES)]
+    Reload,
+    /// Show when which settings changed
+    History(HistoryArgs),
+    /// Print a JSON schema of the file
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
+}
+
+/// Show when which settings changed: names, never values
+#[derive(Debug, clap::Args)]
+#[command(after_help = HISTORY_EXAMPLES)]
+pub(crate) struct HistoryArgs {
+    /// At most so many, newest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+/// Have the daemon read its settings again
+///
+/// All of them are taken up or none. The daemon also looks by itself every second.
+#[derive(Debug, clap::Args)]
+#[command(after_help = RELOAD_EXAMPLES)]
+pub(crate) struct ReloadArgs {}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    match &args.command {
+        Command::Show => show(context),
+        Command::Reload => reload(&ReloadArgs {}, context),
+        Command::History(args) => history(args, context),
+        Command::Schema => {
+            output::line(&format!("{:#}", page::schema()));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn show(context: &Context) -> Result<Exit, Error> {
+    let Loaded { settings, sources } = settings::current(context)?;
+    let all = TABLE.iter().zip(settings.values().into_iter().zip(sources));
+    if context.json {
+        let rows = all.map(|(setting, (value, source))| {
+            json!({
+                "name": setting.name, "value": number(value), "default": number(setting.default),
+                "source": source.as_str(), "effect": setting.effect.as_str(), "about": setting.about,
+                "min": setting.bound.map(|(min, _)| min), "max": setting.bound.map(|(_, max)| max),
+            })
+        });
+        output::value(&rows.collect());
+        return Ok(Exit::Done);
+    }
+    let mut rows = vec![["SETTING", "VALUE", "DEFAULT", "FROM", "A CHANGE COUNTS"].map(str::to_owned).to_vec()];
+    rows.extend(all.map(|(setting, (value, source))| {
+        let Setting { name, default, effect, .. } = setting;
+        [name, value.to_string().as_str(), &default.to_string(), source.as_str(), counts(*effect)]
+            .map(str::to_owned)
+            .to_vec()
+    }));
+    output::line(&output::table(&rows));
+    Ok(Exit::Done)
+}
+
+fn counts(effect: Effect) -> &'static str {
+    match effect {
+        Effect::AtOnce | Effect::NewWork | Effect::NextStart => effect.as_str(),
+        Effect::NotYet => "no effect yet: what it is for does not exist yet",
+    }
+}
+
+fn number(value: Value) -> serde_json::Value {
+    match value {
+        Value::Number(number) => json!(number),
+        Value::Flag(flag) => json!(flag),
+    }
+}
+
+pub(crate) fn reload(_: &ReloadArgs, context: &Context) -> Result<Exit, Error> {
+    root::there(&context.root)?;
+    let none = || {
+        let message =
+            format!("no daemon runs for {}; the next one reads its settings when it starts", context.root.display());
+        Error::new(Code::NoDaemon, message)
+    };
+    let client = Client::connect(&context.root, &context.caller)?.ok_or_else(none)?;
+    // The daemon says what is wrong in words; the place in the file is shown from here.
+    let changed = match client.settings(true) {
+        Ok((_, changed)) => changed,
+        Err(error) if error.code == Code::BadSettings => {
+            settings::load(&settings::layers(&context.root, &[]))?;
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    };
+    match (context.json, changed.is_empty()) {
+        (true, _) => output::value(&json!({ "changed_fields": changed })),
+        (false, true) => output::line("nothing changed"),
+        (false, false) => output::line(&format!("changed: {}", changed.join(", "))),
+    }
+    Ok(Exit::Done)
+}
+
+pub(crate) fn history(args: &HistoryArgs, context: &Context) -> Result<Exit, Error> {
+    root::there(&context.root)?;
+    let entries = history::newest(&context.root, args.limit.min(ENTRIES_MAX));
+    let entries =
+        entries.map_err(|error| Error::new(Code::StoreIo, format!("cannot read {}: {error}", history::FILE)))?;
+    if context.json {
+        output::value(&json!(entries));
+        return Ok(Exit::Done);
+    }
+    let mut rows = vec![["WHEN", "BY", "CHANGED"].map(str::to_owned).to_vec()];
+    rows.extend(entries.iter().map(|entry| {
+        vec![time::rfc3339(entry.at_ms), output::clean(&entry.source), output::clean(&entry.changed_fields.join(", "))]
+    }));
+    output::line(&output::table(&rows));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,74 @@
+//! The settings for people and for editors, made from the table.
+
+use super::{TABLE, Value};
+use serde_json::json;
+
+/// The reference page, in Markdown.
+pub fn reference() -> String {
+    let head = "\
+# Settings
+
+Made from the table in the code by `cargo xtask gen`; a test sees that it is current. [The guide](../guide/settings.md) says how they are used.
+
+`default` < `relaymesh-settings.json` in the root < `RELAYMESH_<NAME>` (the name in capitals) < `relaymesh up --set name=value`.
+
+| setting | default | bounds | a change counts | what it is for |
+|---|---|---|---|---|
+";
+    let row = |setting: &super::Setting| {
+        let bounds = setting.bound.map_or_else(|| "true, false".to_owned(), |(min, max)| format!("{min} to {max}"));
+        let (name, default, effect) = (setting.name, setting.default, setting.effect.as_str());
+        format!("| `{name}` | {default} | {bounds} | {effect} | {} |\n", setting.about)
+    };
+    let tail = "
+These must go together: `base_backoff_ms` is at most `max_backoff_ms`, `lease_heartbeat_ms` is less than half of `lease_timeout_ms`,
+`thread_pool_core` is at most `thread_pool_max`, `suspect_recover_min_ms` is at most `dead_recover_min_ms`.
+";
+    format!("{head}{}{tail}", TABLE.iter().map(row).collect::<String>())
+}
+
+/// A JSON schema of the file.
+pub fn schema() -> serde_json::Value {
+    let property = |setting: &super::Setting| {
+        let mut property = match setting.default {
+            Value::Number(number) => json!({ "type": "integer", "default": number }),
+            Value::Flag(flag) => json!({ "type": "boolean", "default": flag }),
+        };
+        if let Some((min, max)) = setting.bound {
+            property["minimum"] = json!(min);
+            property["maximum"] = json!(max);
+        }
+        property["description"] = json!(format!("{} A change counts: {}.", setting.about, setting.effect.as_str()));
+        (setting.name.to_owned(), property)
+    };
+    let mut properties: serde_json::Map<String, serde_json::Value> = TABLE.iter().map(property).collect();
+    properties.insert("$schema".to_owned(), json!({ "type": "string" }));
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "RelayMesh settings",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    const PAGE: &str = include_str!("../../../../docs/reference/settings.md");
+
+    #[test]
+    fn the_reference_page_is_what_the_table_says() {
+        assert_eq!(PAGE, super::reference(), "`cargo xtask gen` makes it anew");
+    }
+
+    #[test]
+    fn the_schema_knows_every_setting() {
+        let schema = super::schema();
+        for setting in super::TABLE {
+            let property = &schema["properties"][setting.name];
+            assert_eq!(property["minimum"].as_u64(), setting.bound.map(|(min, _)| min), "{}", setting.name);
+            assert!(property["description"].as_str().unwrap().contains(setting.about), "{}", setting.name);
+        }
+        assert_eq!(schema["additionalProperties"], false);
+    }
+}
