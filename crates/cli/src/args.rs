@@ -15,7 +15,8 @@ use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Try it:
-  relaymesh run examples/hello.yaml --watch     a small graph of builtin steps, drawn while it runs
+  relaymesh demo                                a small graph of agents, drawn while it runs, and a picture that they made
+  relaymesh run examples/hello.yaml --watch     one of builtin steps
   relaymesh task list                           what was submitted
   relaymesh log verify                          whether the log still holds what was put there
 

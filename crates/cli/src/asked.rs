@@ -28,8 +28,8 @@ pub(crate) struct Asked {
     pub(crate) due_ms: u64,
     pub(crate) task: Task,
     agent: Name,
-    /// What the step will be given.
-    input: Value,
+    /// What the step will be given, and what is known of it only when it runs.
+    input: (Value, Option<String>),
     /// Who submitted the task and from where, unless the log has let go of it.
     submitter: Option<(Name, Name)>,
 }
@@ -60,7 +60,7 @@ impl Asked {
             ("task", format!("{id} ({name}, namespace {namespace})")),
             ("from", format!("{from}submitted {}", time::rfc3339(*created_ms))),
             ("agent", self.agent.to_string()),
-            ("input", shortened(&self.input.to_string())),
+            ("input", self.shown_input()),
             ("until", self.until()),
             ("hash", self.hash.to_string()),
         ];
@@ -76,8 +76,13 @@ impl Asked {
         json!({
             "task": id, "name": name, "namespace": namespace, "step": self.name, "agent": self.agent,
             "asks": self.ask.text, "ask": self.hash, "deadline_ms": (self.due_ms > 0).then_some(self.due_ms),
-            "input": self.input, "author": author, "source": source, "created_ms": created_ms,
+            "input": self.input.0, "input_note": self.input.1, "author": author, "source": source, "created_ms": created_ms,
         })
+    }
+
+    fn shown_input(&self) -> String {
+        let input = shortened(&self.input.0.to_string());
+        self.input.1.as_ref().map_or_else(|| input.clone(), |note| format!("{input} ({note})"))
     }
 
     /// Until when somebody has to decide.

@@ -39,21 +39,31 @@ pub(crate) fn input(reader: &mut impl Reader, rows: &TaskRows, place: usize) -> 
     let Some(named) = step.spec.input else { return Ok(None) };
     let index = u16::try_from(place).unwrap_or(u16::MAX);
     let what = || format!("the input of step `{}`", step.spec.name);
-    view::content(reader, ContentKey::new(rows.task.key, index), named, what).map(Some)
+    view::content(reader, ContentKey::new(rows.task.key, rows.input_place(index)), named, what).map(Some)
 }
 
-/// What the step at this place is given to work on: its own input, or the results of the steps that it depends on.
-pub(crate) fn given(reader: &mut impl Reader, rows: &TaskRows, index: u16) -> Result<Value, Error> {
+/// What the step at this place is given to work on: its own input, or the results of the steps that it depends on. What is worked
+/// out only when it runs is said in words beside it.
+pub(crate) fn given(reader: &mut impl Reader, rows: &TaskRows, index: u16) -> Result<(Value, Option<String>), Error> {
     let place = usize::from(index);
+    let spec = &rows.steps[place].spec;
+    let item = spec.item().map(|item| {
+        let of = rows.steps.get(usize::from(item.of)).map_or("?", |step| step.spec.name.as_str());
+        format!("it runs for item {} of step `{of}`", item.index)
+    });
     if let Some(input) = input(reader, rows, place)? {
-        return Ok(input);
+        let filled = spec.is_templated().then(|| "references are filled in when it runs".to_owned());
+        return Ok((input, filled.or(item)));
+    }
+    if item.is_some() {
+        return Ok((Value::Null, item));
     }
     let results = rows.steps[place].spec.depends_on.iter().map(|of| {
         let step = &rows.steps[usize::from(*of)];
         Ok((step.spec.name.to_string(), view::result(reader, step)?.unwrap_or(Value::Null)))
     });
     let results = results.collect::<Result<Map<_, _>, Error>>()?;
-    Ok(if results.is_empty() { Value::Null } else { Value::Object(results) })
+    Ok((if results.is_empty() { Value::Null } else { Value::Object(results) }, None))
 }
 
 /// The message with what it says.

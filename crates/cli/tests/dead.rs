@@ -74,7 +74,7 @@ fn it_is_tried_again_in_the_order_in_which_it_came() {
 fn nothing_is_chosen_by_accident() {
     let mesh = Mesh::new();
     fail(&mesh, "nightly", 1, false);
-    for verb in ["redrive", "export", "purge"] {
+    for verb in ["redrive", "purge"] {
         assert_eq!(mesh.run(&["dead", verb]).code, 2, "{verb}");
         assert_eq!(mesh.run(&["dead", verb, "--all", "tsk_01HF7YAT000000000000000007"]).code, 2, "{verb}");
     }
@@ -96,7 +96,7 @@ fn an_export_has_the_request_the_reasons_and_the_results() {
     let flow = mesh.file("flow.yaml", "name: trip\nsteps:\n  - {id: a, agent: echo, input: {x: 1}}\n  - {id: b, agent: fail, depends_on: [a], input: {message: no luck, retryable: true}, retry: {max_attempts: 2, base_backoff_ms: 1, max_backoff_ms: 1}}\n");
     assert_eq!(mesh.run(&["run", flow]).code, 10);
     let (thread, message) = refuse(&mesh, "reviewer", 7);
-    let lines = mesh.run(&["dead", "export", "--all"]).lines();
+    let lines = mesh.run(&["dead", "export"]).lines();
     let (task, said) = (&lines[0], &lines[1]);
     assert_eq!((&task["status"], &task["failed_step"]), (&"DEAD_LETTER".into(), &"b".into()));
     assert_eq!(task["request"]["steps"][0]["input"]["x"], 1);

@@ -90,7 +90,7 @@ fn a_wrong_input_is_refused_with_what_is_asked_for() {
     let mesh = Mesh::new();
     let said = run(&mesh, &json!({ "files": "a" }));
     assert_snapshot!(normalised(&said.stderr), @r#"
-    error[bad_input]: the input is not what the flow asks for: input.files: "a" is not of type "array"
+    error[bad_input] RM0002: the input is not what the flow asks for: input.files: "a" is not of type "array"
       hint: it has: dry (boolean, may be left out), files (array)
       hint: give it with --input '{…}' or --input @FILE
       page: docs/reference/errors.md#bad_input
@@ -109,7 +109,7 @@ fn refused(flow: &str) -> String {
 #[test]
 fn a_misspelt_step_is_found_before_anything_runs() {
     assert_snapshot!(refused("name: n\nsteps:\n  - {id: find, agent: echo}\n  - id: fix\n    agent: echo\n    input: ${{ steps.fidn.result }}\n"), @r"
-    error[bad_flow]: step `fix`: input: it refers to step `fidn`, but no step has that id
+    error[bad_flow] RM0003: step `fix`: input: it refers to step `fidn`, but no step has that id
         --> flow.yaml:6:22
       6 |     input: ${{ steps.fidn.result }}
         |                      ^
@@ -122,7 +122,7 @@ fn a_misspelt_step_is_found_before_anything_runs() {
 #[test]
 fn an_expression_that_cannot_be_read_is_shown_where_it_stands() {
     assert_snapshot!(refused("name: n\nsteps:\n  - id: a\n    agent: echo\n    when: input.x = 3\n"), @r"
-    error[bad_flow]: step `a`: when: `input.x = 3`: `=` does not compare: write `==` (character 9)
+    error[bad_flow] RM0003: step `a`: when: `input.x = 3`: `=` does not compare: write `==` (character 9)
         --> flow.yaml:5:11
       5 |     when: input.x = 3
         |           ^

@@ -42,6 +42,24 @@ An expression picks (steps.ID.result.a.b[0], steps.ID.status, input.x, item, ind
 value itself. A step waits for every step that it refers to. It is skipped when its condition does not hold, or when all
 that it depends on was skipped.";
 
+const CHECK: &str = "\
+Examples:
+  relaymesh flow check flow.yaml                       agents, references and graph
+  relaymesh flow check flow.yaml --input @input.json   and whether the input is what it asks for
+  relaymesh flow check flow.yaml --json | jq .steps    what depends on what, as it would be submitted";
+
+const GRAPH: &str = "\
+Examples:
+  relaymesh flow graph flow.yaml                       lines for a terminal
+  relaymesh flow graph flow.yaml --format mermaid      for a Markdown page
+  relaymesh flow graph flow.yaml --format svg > flow.svg";
+
+const SCHEMA: &str = "\
+Examples:
+  relaymesh flow schema > flow.schema.json
+
+In the first line of a flow, for editors that know YAML: # yaml-language-server: $schema=flow.schema.json";
+
 /// Look at a flow without running it
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
@@ -53,6 +71,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Check a flow: nothing is submitted
+    #[command(after_help = CHECK)]
     Check {
         /// The flow, in YAML or (named .json) in JSON; `-` for stdin
         #[arg(value_name = "FLOW")]
@@ -62,6 +81,7 @@ enum Command {
         input: Option<String>,
     },
     /// Draw a flow
+    #[command(after_help = GRAPH)]
     Graph {
         /// The flow, in YAML or (named .json) in JSON; `-` for stdin
         #[arg(value_name = "FLOW")]
@@ -71,6 +91,7 @@ enum Command {
         format: graph::Format,
     },
     /// Print the JSON schema of flow files
+    #[command(after_help = SCHEMA)]
     Schema,
 }
 

@@ -5,7 +5,7 @@ use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress,
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead export --all > dead.jsonl
+  relaymesh dead export > dead.jsonl                everything of this namespace
   relaymesh dead export --flow nightly --since 7d | jq '.steps[].history[].error'";
 
 /// Write what came to nothing as JSON Lines, one document each
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = root::read(&context.root)?;
-    let found = args.chosen.find(&mut reader, &context.namespace)?;
+    let found = args.chosen.find_or_all(&mut reader, &context.namespace)?;
     let mut progress = Progress::new("exported:", found.len() as u64);
     for (done, dead) in (1..).zip(&found) {
         output::line(&exported(&mut reader, dead.what)?.to_string());

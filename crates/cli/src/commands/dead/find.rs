@@ -75,6 +75,16 @@ pub(super) enum What {
 }
 
 impl Chosen {
+    /// The same; everything if nothing is chosen. For whoever changes nothing.
+    pub(super) fn find_or_all(&self, reader: &mut impl Reader, namespace: &Name) -> Result<Vec<Dead>, Error> {
+        if !self.ids.is_empty() {
+            return self.find(reader, namespace);
+        }
+        let mut found = self.selection.find(reader, namespace)?;
+        found.sort_by_key(|dead| dead.pos);
+        Ok(found)
+    }
+
     /// What is meant, in the order in which it was submitted or sent.
     pub(super) fn find(&self, reader: &mut impl Reader, namespace: &Name) -> Result<Vec<Dead>, Error> {
         let mut found = match &self.ids[..] {
