@@ -12,6 +12,9 @@ const FOLDER_MODE: u32 = 0o700;
 /// What group and others may not do.
 const OTHERS: u32 = 0o077;
 
+/// How the names of what holds data begin. What people put beside it, such as scripts, is theirs, and the root is closed anyway.
+const KEPT: [&str; 7] = ["relaymesh.db", "head", "blobs", "attempts", "secrets", "daemon.log", "quarantine"];
+
 pub(super) fn check(context: &Context, report: &mut Report) {
     let shown = context.root.display();
     match fs::metadata(&context.root) {
@@ -39,7 +42,8 @@ fn modes(root: &Path, mode: u32, report: &mut Report) {
     }
     let open = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|found| found.permissions().mode() & OTHERS != 0);
     let files = fs::read_dir(root).into_iter().flatten().flatten();
-    let names: Vec<String> = files.filter(open).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let names = files.filter(open).map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names: Vec<String> = names.filter(|name| KEPT.iter().any(|kept| name.starts_with(kept))).collect();
     match names.len() {
         0 => report.ok("modes", "the root is 0700, and nothing in it is open to others"),
         _ => report.warn(
