@@ -2,7 +2,7 @@
 
 use super::{
     batch::{After, InFlight, Open},
-    command::{Error, Reply},
+    command::{Answer, Error, Reply},
     engine::Engine,
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
@@ -167,10 +167,26 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             self.untold.extend(after.outcomes);
         }
+        self.settle_waiters();
         // Whoever waits for a task that never came to be would wait for ever: tell them.
         for task in unborn {
             for reply in self.waiters.remove(&task).into_iter().flatten() {
                 reply(Err(Error::DiskFull(detail.clone())));
+            }
+        }
+    }
+
+    /// A redrive that was undone leaves its task ended: whoever came to wait for it meanwhile is told so.
+    fn settle_waiters(&mut self) {
+        let mut tasks: Vec<TaskId> = self.waiters.keys().copied().collect();
+        tasks.sort_unstable();
+        for task in tasks {
+            let Ok(Some(rows)) = self.reader.task(task) else { continue };
+            let (status, result_hash) = (rows.task.status, rows.task.result_hash);
+            if status.is_terminal() {
+                for reply in self.waiters.remove(&task).into_iter().flatten() {
+                    reply(Ok(Answer::Ended { task, status, result_hash }));
+                }
             }
         }
     }

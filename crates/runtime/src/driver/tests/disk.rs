@@ -155,3 +155,19 @@ fn a_store_that_disagrees_stops_the_node() {
     assert!(matches!(rig.call(command), Err(Error::Indeterminate(_))));
     assert!(rig.engine.poisoned().is_some());
 }
+
+/// Found by the simulator, seed 9696.
+#[test]
+fn d32_whoever_waits_for_a_redrive_that_found_no_room_is_told_how_the_task_had_ended() {
+    let mut rig = Rig::new();
+    let task = rig.single("hold");
+    rig.call(Command::Cancel { task, mode: relaymesh_core::op::CancelMode::Hard, reason: "enough".to_owned() })
+        .unwrap();
+    let redriven = rig.send(Command::Redrive { task, reason: "again".to_owned() });
+    let waits = rig.send(Command::Wait { task });
+    rig.engine.poll_batch().unwrap();
+    rig.engine.handle_committed(Err(full()));
+    assert!(matches!(redriven.try_recv(), Ok(Err(_))));
+    let told = waits.try_recv();
+    assert!(matches!(told, Ok(Ok(Answer::Ended { status: Status::Cancelled, .. }))), "{told:?}");
+}
