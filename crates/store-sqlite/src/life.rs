@@ -46,7 +46,7 @@ pub(crate) fn write(connection: &Connection, batch: &Batch) -> Result<Vec<Hash>,
         connection.execute(SNAPSHOT, [])?;
     }
     if let Some(swept_ms) = batch.swept_ms {
-        connection.execute("UPDATE log_life SET swept_at_ms = ?1", [columns::time(swept_ms)])?;
+        connection.execute("UPDATE log_life SET swept_at_ms = max(swept_at_ms, ?1)", [columns::time(swept_ms)])?;
     }
     Ok(loose)
 }

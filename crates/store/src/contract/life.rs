@@ -82,6 +82,18 @@ pub fn only_a_task_that_is_there_is_purged<B: Backend>() {
     world.refuse(&batch);
 }
 
+/// Up to when keys may be gone only grows: of two sweeps on their way, the second may be of an earlier time.
+pub fn what_was_swept_is_not_forgotten<B: Backend>() {
+    let mut world = World::<B>::new();
+    for (swept_ms, expected) in [(9, 9), (5, 9), (12, 12)] {
+        ended(&mut world.author, &format!("x{swept_ms}"));
+        let mut batch = world.author.take();
+        batch.swept_ms = Some(swept_ms);
+        world.try_commit(&batch).unwrap();
+        assert_eq!(world.reader().life().unwrap().swept_ms, expected);
+    }
+}
+
 /// Ended tasks are listed by the time of their end, in pages; a redriven one is not.
 pub fn ended_tasks_are_listed_by_time<B: Backend>() {
     let mut world = World::<B>::new();

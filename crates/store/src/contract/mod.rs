@@ -132,6 +132,7 @@ macro_rules! contract_suite {
             a_purged_task_is_gone_with_its_key,
             a_purged_thread_is_gone,
             only_a_task_that_is_there_is_purged,
+            what_was_swept_is_not_forgotten,
             ended_tasks_are_listed_by_time,
             threads_at_rest_are_listed_by_time,
             dropped_ops_leave_a_stub_and_take_their_content_along,

@@ -220,7 +220,7 @@ impl State {
             let rows = self.scopes.iter().filter(|((scope, _), _)| in_snapshot(*scope));
             self.snapshot = rows.map(|(key, row)| (*key, row.clone())).collect();
         }
-        self.life.swept_ms = batch.swept_ms.unwrap_or(self.life.swept_ms);
+        self.life.swept_ms = self.life.swept_ms.max(batch.swept_ms.unwrap_or(0));
         self.conflicts.extend(batch.conflicts.iter().cloned());
         self.heartbeats.extend(batch.heartbeats.iter().map(|beat| (beat.worker, beat.at_ms)));
     }
