@@ -227,6 +227,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let caller = self.itself.clone();
         for (message, epoch) in over {
+            if self.must_wait(now_ms) {
+                break;
+            }
             let jitter_ms = self.jitter_ms();
             let body = match epoch {
                 None => Body::ExpireMessage { message },

@@ -137,6 +137,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let scopes: BTreeSet<Scope> = page.into_iter().map(|(_, scope)| scope).collect();
         for scope in scopes {
+            if self.must_wait(now_ms) {
+                break;
+            }
             match self.expire_in(scope, now_ms) {
                 Ok(()) => {}
                 Err(Error::Store(error)) => return Err(error),
@@ -150,6 +153,15 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Scopes are to be looked at again at this time.
     pub(super) fn look_at_scopes(&mut self, at_ms: u64) {
         self.scopes_due_ms = super::commit::earlier(self.scopes_due_ms, Some(at_ms));
+    }
+
+    /// Whether the batch has no room for what is due: then it is looked at again as soon as there is another one.
+    pub(super) fn must_wait(&mut self, now_ms: u64) -> bool {
+        let must_wait = !self.has_room();
+        if must_wait {
+            self.look_at_scopes(now_ms);
+        }
+        must_wait
     }
 
     fn expire_in(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
@@ -167,6 +179,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         let over: Vec<HeldLock> = over.map(|lock| HeldLock { token: lock.token, fence: lock.fence }).collect();
         let caller = self.itself.clone();
         for held in over {
+            if self.must_wait(now_ms) {
+                break;
+            }
             self.write_about(scope, namespace.clone(), &caller, Body::ExpireLock { held })?;
         }
         Ok(())

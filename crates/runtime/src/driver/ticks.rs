@@ -19,7 +19,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub fn wake_at(&mut self) -> Option<u64> {
         let now = self.world.now();
         let due = self.due_ms.map(|due_ms| now.mono_ms.saturating_add(due_ms.saturating_sub(now.wall_ms)));
-        earlier(earlier(due, self.attempts.next_deadline_ms()), self.retry_at_ms)
+        let next = earlier(earlier(due, self.attempts.next_deadline_ms()), self.retry_at_ms);
+        next.filter(|_| self.has_room())
     }
 
     /// Does what is due by now.
@@ -29,6 +30,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         // Whatever is due: an operator wants to know that the clock was set, also when it costs nobody anything.
         self.is_put_off();
+        if !self.has_room() {
+            return; // a batch is on its way to the store; when it has come back there is room
+        }
         let now = self.world.now();
         if self.retry_at_ms.is_some_and(|at_ms| at_ms <= now.mono_ms) {
             self.retry_at_ms = None;
@@ -80,6 +84,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(*last);
             for (_, key) in page {
+                if self.must_wait(now_ms) {
+                    return Ok(());
+                }
                 let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { continue };
                 let Some((step, _)) = self.step(task, key.place()) else { continue };
                 let Some(ask) = step.spec.approve.as_ref().map(Ask::hash) else { continue };
@@ -115,7 +122,9 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn take_up_deadlines(&mut self, mono_ms: u64) {
         let (is_put_off, is_late) = (self.is_put_off(), self.is_late(mono_ms));
-        while let Some((step, epoch, what)) = self.attempts.pop_passed(mono_ms) {
+        while self.has_room()
+            && let Some((step, epoch, what)) = self.attempts.pop_passed(mono_ms)
+        {
             let later = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
             let not_now = |ended: Result<(), super::Error>| {
                 matches!(ended, Err(super::Error::Refused(Refusal::LeaseRuns { .. }) | super::Error::Store(_)))

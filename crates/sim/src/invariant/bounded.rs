@@ -9,8 +9,8 @@ const IDLE_ROUNDS_MAX: u32 = 100;
 /// Batches in a row that go to a full disk although nobody asked for anything.
 const UNASKED_MAX: u32 = 10;
 
-/// Ops that a start or a tick may add to a batch beyond its limit: they follow the number of leases, not the limit.
-const OPS_BEYOND: usize = 64;
+/// Ops that one command may add to a batch that has room for one.
+const OPS_BEYOND: usize = 8;
 
 #[derive(Debug)]
 pub(crate) struct Bounded {
@@ -32,7 +32,8 @@ impl Invariant for Bounded {
 
     fn turn(&mut self, turn: &Turn) -> Verdict {
         let (sizes, config) = (turn.sizes, &self.config);
-        let ops_max = config.batch_ops_max + OPS_BEYOND;
+        // Whoever holds a place at the start, ends an attempt or is given the place of one is not asked to wait for the next batch.
+        let ops_max = config.batch_ops_max + 3 * config.slots + OPS_BEYOND;
         // Live: in the window, under way, or changed in one of two batches.
         let tasks_max = config.queue_capacity + sizes.parked + sizes.attempts + 2 * ops_max;
         let limits = [

@@ -3,7 +3,7 @@
 use super::{Answered, Rig, name, worker};
 use crate::{
     clock::Jump,
-    driver::{Answer, Command, Error, LockCommand},
+    driver::{Answer, Command, Config, Error, LockCommand},
     world::Alert,
 };
 use relaymesh_core::{
@@ -12,7 +12,7 @@ use relaymesh_core::{
     op::{HeldLock, Scope},
     task::Status,
 };
-use relaymesh_store::Reader as _;
+use relaymesh_store::{Reader as _, Store as _};
 
 fn acquire(holder: &str, key: &str) -> Command {
     Command::Lock(LockCommand::Acquire {
@@ -157,4 +157,30 @@ fn d32_a_full_disk_rejects_the_lock_and_what_stood_on_it() {
     assert_eq!(locks(&rig), 1);
     assert!(matches!(rig.call(acquire("ben", "a")), Err(Error::Lock(Refusal::Conflict { .. }))));
     assert_eq!(rig.call(release(lock)), Ok(Answer::Released));
+}
+
+#[test]
+fn what_runs_out_together_is_spread_over_batches() {
+    let mut rig = Rig::with(Config { batch_ops_max: 4, ..Config::default() });
+    for number in 0..20 {
+        held(rig.call(acquire("ann", &format!("file-{number}"))));
+    }
+    assert_eq!(locks(&rig), 20);
+    {
+        let mut levers = rig.levers.lock().unwrap();
+        levers.wall_ms += EDIT_TTL_MS + 1;
+        levers.mono_ms += EDIT_TTL_MS + 1;
+    }
+    let mut batches = Vec::new();
+    rig.engine.handle_tick();
+    while let Some(batch) = rig.engine.poll_batch() {
+        rig.engine.handle_tick();
+        assert_eq!(rig.engine.wake_at(), None, "the next look is due, and waits for the store");
+        batches.push(batch.ops.len());
+        let committed = rig.store.as_mut().unwrap().commit(&batch);
+        rig.engine.handle_committed(committed);
+        rig.engine.tell();
+        rig.engine.handle_tick();
+    }
+    assert_eq!((batches, locks(&rig)), (vec![4; 5], 0));
 }

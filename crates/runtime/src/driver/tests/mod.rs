@@ -189,6 +189,7 @@ impl Rig {
             if !self.commit_one() {
                 return;
             }
+            self.engine.handle_tick();
         }
         panic!("the engine never comes to rest");
     }
