@@ -104,6 +104,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         scopes.extend(threads.into_iter().map(|(_, thread)| Scope::Thread(thread)));
         let mut count = 0;
         for scope in scopes {
+            if !self.has_room() {
+                return Ok(Answer::Swept { count, more: true });
+            }
             match self.purge(scope, caller) {
                 Ok(()) => count += 1,
                 Err(error @ (Error::Store(_) | Error::Indeterminate(_))) if count == 0 => return Err(error),

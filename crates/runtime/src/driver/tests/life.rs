@@ -1,7 +1,7 @@
 //! What is over is let go of: purges, keys, checkpoints, compaction.
 
 use super::{Answer, Command, Error, Rig, done, name, submit_of, worker};
-use crate::driver::{LifeCommand, LockCommand, Recorded, Until};
+use crate::driver::{Config, LifeCommand, LockCommand, Recorded, Until};
 use relaymesh_core::{
     content::Media,
     id::{NodeId, TaskId},
@@ -53,6 +53,19 @@ impl Rig {
         let mut rebuilt = MemoryStore::new(NodeId::new(1, 7));
         assert_eq!(verify::rebuild(&mut reader, &mut rebuilt, &mut |_| {}).unwrap().differences, []);
     }
+}
+
+#[test]
+fn a_sweep_takes_no_more_than_a_batch_has_room_for() {
+    let mut rig = Rig::with(Config { batch_ops_max: 4, ..Config::default() });
+    for number in 0..6 {
+        rig.keyed(&number.to_string(), "echo").unwrap();
+    }
+    let until_ms = rig.levers.lock().unwrap().wall_ms;
+    let swept = |count, more| Ok(Answer::Swept { count, more });
+    assert_eq!(rig.life(LifeCommand::Sweep { until_ms }), swept(4, true));
+    assert_eq!(rig.life(LifeCommand::Sweep { until_ms }), swept(2, false));
+    rig.check();
 }
 
 #[test]
