@@ -35,9 +35,9 @@ pub type Input = Box<dyn FnOnce() -> Result<Given, String> + Send>;
 /// What an attempt is given.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// Its input, as it is kept in its folder.
+    /// Its input. A long one is kept beside its folder.
     pub input: Vec<u8>,
-    /// What it reads from stdin instead, if its input names secrets. It goes through a pipe and is kept nowhere.
+    /// What it reads from stdin instead, if its input names secrets. It is kept nowhere.
     pub stdin: Option<Secret>,
     /// Variables that are secret.
     pub env: Vec<(String, Secret)>,
@@ -57,7 +57,7 @@ pub struct Launch {
     pub key: Key,
     /// By whom.
     pub script: Arc<Script>,
-    /// Its own folder; it is made.
+    /// Where it works; it is made. What it was given and what it says lies beside it.
     pub folder: PathBuf,
     /// Gives what it reads from stdin, and its secrets. It is asked on a thread of the pool, for the bytes may lie on a disk.
     pub input: Input,

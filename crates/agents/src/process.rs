@@ -20,9 +20,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names of the files in an attempt's folder.
+/// What a long input is called.
 const INPUT: &str = "input";
-const WORK: &str = "work";
+
+/// What a pipe holds on every system, however few pages are left for pipes (`PIPE_BUF`).
+const PIPE_BYTES: usize = 4096;
 
 /// A process that was started, and what is taken out of everything that it says.
 pub(crate) struct Begun {
@@ -39,16 +41,17 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End
     let none = Box::new(|| Err("it was asked for before".to_owned()));
     let given = std::mem::replace(&mut launch.input, none)();
     let Given { input, stdin, env, secrets } = given.map_err(|error| End::Failed { error, retryable: false })?;
-    let kept = prepare(&launch.folder, &input).map_err(failed("prepare the attempt's folder", true))?;
-    drop(input);
+    prepare(&launch.folder).map_err(failed("prepare the attempt's folder", true))?;
     let stdin = match stdin {
-        None => kept,
-        // The file has the references; what they stand for goes by a pipe.
-        Some(text) => piped(text).map_err(failed("give it its input", true))?,
+        None if input.len() <= PIPE_BYTES => filled(&input),
+        None => kept(&launch.folder.with_added_extension(INPUT), &input),
+        Some(secret) if secret.expose().len() <= PIPE_BYTES => filled(secret.expose().as_bytes()),
+        Some(secret) => piped(secret),
     };
+    let stdin = stdin.map_err(failed("give it its input", true))?;
+    drop(input);
     let name = &launch.script.command[0];
-    let work = launch.folder.join(WORK);
-    let program = to_run(&launch.script, launch, &env, &work, stdin);
+    let program = to_run(&launch.script, launch, &env, stdin);
     let started = program.and_then(|program| starter.start(program)).map(|started| Begun { started, secrets });
     started.map_err(|error| {
         // What is not there, may not be run or is no program will be no other the next time.
@@ -59,21 +62,27 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End
     })
 }
 
-/// The folder with the input in it. Gives what the process reads.
-fn prepare(folder: &Path, input: &[u8]) -> io::Result<File> {
+/// The folder. Most often the one around it is there: another step of the task has made it.
+fn prepare(folder: &Path) -> io::Result<()> {
     let mut one = DirBuilder::new();
     one.mode(0o700);
-    // Each level in one call: asked to make all of them, the standard library tries the deepest first.
-    let made = folder.parent().map_or(Ok(()), |parent| one.create(parent)).or_else(there).and_then(|()| {
-        one.create(folder).or_else(there)?;
-        one.create(folder.join(WORK)).or_else(there)
-    });
-    match made {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => one.recursive(true).create(folder.join(WORK))?,
-        made => made?,
+    match one.create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => one.recursive(true).create(folder),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
     }
-    let path = folder.join(INPUT);
-    io::Write::write_all(&mut output::create(&path)?, input)?;
+}
+
+/// A pipe with these few bytes in it: nothing is made on a disk, and nobody need write while the other reads.
+fn filled(input: &[u8]) -> io::Result<File> {
+    let (reads, mut writes) = io::pipe()?;
+    io::Write::write_all(&mut writes, input)?;
+    Ok(File::from(OwnedFd::from(reads)))
+}
+
+/// A file with the input in it, from its beginning.
+fn kept(path: &Path, input: &[u8]) -> io::Result<File> {
+    io::Write::write_all(&mut output::create(path)?, input)?;
     File::open(path)
 }
 
@@ -86,15 +95,10 @@ fn piped(text: Secret) -> io::Result<File> {
     Ok(File::from(OwnedFd::from(reads)))
 }
 
-fn there(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
-}
-
 fn to_run<'a>(
     script: &'a Script,
-    launch: &Launch,
+    launch: &'a Launch,
     secret: &[(String, Secret)],
-    folder: &'a Path,
     stdin: File,
 ) -> io::Result<Program<'a>> {
     let mut environment: Vec<(OsString, OsString)> = Vec::new();
@@ -118,7 +122,7 @@ fn to_run<'a>(
     let name = &script.command[0];
     let absent = || io::Error::new(io::ErrorKind::NotFound, "it is in no folder of PATH");
     let file = if name.contains('/') { name.into() } else { program(name).ok_or_else(absent)? };
-    Ok(Program { file, arguments: &script.command[1..], environment, folder, stdin })
+    Ok(Program { file, arguments: &script.command[1..], environment, folder: &launch.folder, stdin })
 }
 
 /// The file that would be run for a program of this name: on PATH, unless the name has a folder. `None`: there is none that runs.

@@ -26,7 +26,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// How often to look whether it has ended, where the system does not say so.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Names of the files in an attempt's folder.
+/// What the files with its words are called.
 const STDOUT: &str = "stdout";
 const STDERR: &str = "stderr";
 
@@ -56,7 +56,7 @@ pub(crate) struct Watch<'a> {
 impl<'a> Watch<'a> {
     pub(crate) fn new(begun: Begun, launch: &'a Launch, orders: &'a Orders) -> Self {
         let Begun { started, secrets } = begun;
-        let path = |name| launch.folder.join(name);
+        let path = |name| launch.folder.with_added_extension(name);
         let redactor = || Redactor::new(&secrets);
         let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.script.output_bytes_max);
         let said = Tap::new(started.stderr, path(STDERR), redactor(), PROGRESS_BYTES_MAX);

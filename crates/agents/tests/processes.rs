@@ -97,10 +97,10 @@ fn input_comes_on_stdin_and_the_result_is_stdout() {
     let rig = Rig::new();
     assert_eq!(rig.run("cat", "", "{\"a\": 1}"), done(Media::Json, "{\"a\": 1}"));
     assert_eq!(rig.run("tr a-z A-Z; echo working >&2", "", "hello"), done(Media::Text, "HELLO"));
-    assert_eq!(std::fs::read_to_string(rig.attempt(0).join("stderr")).unwrap(), "working\n");
+    assert_eq!(std::fs::read_to_string(rig.attempt(0).with_added_extension("stderr")).unwrap(), "working\n");
     let failed = End::Failed { error: "exit code 3: no such model".to_owned(), retryable: true };
     assert_eq!(rig.run("echo half; echo no such model >&2; exit 3", "", ""), failed);
-    assert_eq!(std::fs::read_to_string(rig.attempt(0).join("stdout")).unwrap(), "half\n");
+    assert_eq!(std::fs::read_to_string(rig.attempt(0).with_added_extension("stdout")).unwrap(), "half\n");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn it_has_a_folder_and_a_session_of_its_own_and_only_the_environment_it_is_allow
     };
     let text = String::from_utf8(result).unwrap();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    assert_eq!(Path::new(lines[0]), rig.attempt(0).join("work").canonicalize().unwrap());
+    assert_eq!(Path::new(lines[0]), rig.attempt(0).canonicalize().unwrap());
     assert_eq!(lines[1], lines[2], "it leads its session");
     let allowed = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "MINE", "RELAYMESH_STEP", "RELAYMESH_TAG"];
     let of_the_shell = ["PWD", "OLDPWD", "SHLVL", "_"];
@@ -146,7 +146,7 @@ fn a_result_that_is_too_long_ends_it() {
     let end = rig.run("yes", "output_bytes_max = 100000\n", "");
     let error = "the result is longer than 100000 bytes, and it was ended".to_owned();
     assert_eq!(end, End::Failed { error, retryable: false });
-    assert_eq!(std::fs::metadata(rig.attempt(0).join("stdout")).unwrap().len(), 100_000);
+    assert_eq!(std::fs::metadata(rig.attempt(0).with_added_extension("stdout")).unwrap().len(), 100_000);
 }
 
 #[test]
@@ -155,13 +155,13 @@ fn a_stop_reaches_the_whole_tree_and_partial_output_stays() {
     let script =
         "trap 'echo cleaned >> said; exit 1' TERM\nsleep 1000 & echo $! > child\necho half\necho ready > ready\nwait";
     let (step, epoch) = rig.start(0, script, "", "");
-    let work = rig.attempt(0).join("work");
+    let work = rig.attempt(0);
     appears(&work.join("ready"));
     let child = appears(&work.join("child"));
     rig.pool.as_ref().unwrap().stop(step, epoch);
     assert_eq!(rig.end(), End::Failed { error: "it was stopped".to_owned(), retryable: true });
     assert_eq!(std::fs::read_to_string(work.join("said")).unwrap(), "cleaned\n", "it had time to clean up");
-    assert_eq!(std::fs::read_to_string(rig.attempt(0).join("stdout")).unwrap(), "half\n");
+    assert_eq!(std::fs::read_to_string(rig.attempt(0).with_added_extension("stdout")).unwrap(), "half\n");
     until(|| (!is_alive(&child)).then_some(()));
 }
 
@@ -173,7 +173,7 @@ fn whoever_does_not_hear_sigterm_is_killed_even_when_stopped() {
     ] {
         let rig = Rig::new();
         let (step, epoch) = rig.start(0, script, "grace_ms = 50\n", "");
-        appears(&rig.attempt(0).join("work/ready"));
+        appears(&rig.attempt(0).join("ready"));
         rig.pool.as_ref().unwrap().stop(step, epoch);
         assert!(matches!(rig.end(), End::Failed { .. }));
     }
@@ -185,13 +185,13 @@ fn whoever_left_the_group_is_ended_with_its_attempt_and_no_sooner() {
     let escape = "setsid sh -c 'echo $$ > escaped; exec sleep 1000' < /dev/null > /dev/null 2>&1 &\n";
     let long = format!("{escape}while [ ! -e go ]; do sleep 0.01; done");
     rig.start(1, &long, "", "");
-    let theirs = appears(&rig.attempt(1).join("work/escaped"));
+    let theirs = appears(&rig.attempt(1).join("escaped"));
     rig.start(2, &format!("{escape}while [ ! -s escaped ]; do sleep 0.01; done"), "", "");
     assert!(matches!(rig.end(), End::Done { .. }));
-    let ended = std::fs::read_to_string(rig.attempt(2).join("work/escaped")).unwrap();
+    let ended = std::fs::read_to_string(rig.attempt(2).join("escaped")).unwrap();
     until(|| (!is_alive(&ended)).then_some(()));
     assert!(is_alive(&theirs), "its attempt still runs");
-    std::fs::write(rig.attempt(1).join("work/go"), "").unwrap();
+    std::fs::write(rig.attempt(1).join("go"), "").unwrap();
     assert!(matches!(rig.end(), End::Done { .. }));
     until(|| (!is_alive(&theirs)).then_some(()));
 }
@@ -200,7 +200,7 @@ fn whoever_left_the_group_is_ended_with_its_attempt_and_no_sooner() {
 fn a_pool_that_goes_takes_everybody_with_it() {
     let mut rig = Rig::new();
     rig.start(0, "echo $$ > pid; exec sleep 1000", "", "");
-    let pid = appears(&rig.attempt(0).join("work/pid"));
+    let pid = appears(&rig.attempt(0).join("pid"));
     drop(rig.pool.take());
     assert!(!is_alive(&pid));
 }

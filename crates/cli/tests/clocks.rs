@@ -91,7 +91,7 @@ fn nobody_is_hurt(off_ms: i64, restarts: bool) {
     let wire = Wire::to(&set.house);
     let retry = |ms: u64| json!({ "max_attempts": 3, "base_backoff_ms": ms, "max_backoff_ms": ms });
     let slow = wire.submit(1, json!({ "id": "a", "agent": "slow" }));
-    let folder = set.house.0.root().join(format!("attempts/{slow}/a.1/work"));
+    let folder = set.house.0.root().join(format!("attempts/{slow}/a.1"));
     until("it has begun", PATIENCE, || folder.join("begun").exists().then_some(()));
     let worker = WorkerId::from_bytes([1; 16]);
     let theirs = wire.submit(2, json!({ "id": "a", "agent": "elsewhere" }));

@@ -102,7 +102,7 @@ fn processes_of_a_killed_daemon_are_found() {
     std::fs::write(root.join("work.sh"), script).unwrap();
     std::fs::write(root.join("agents.toml"), "[agents.work]\ncommand = [\"/bin/sh\", \"work.sh\"]\n").unwrap();
     let task = house.run(&["submit", "--agent", "work"]).stdout.trim().to_owned();
-    let file = root.join("attempts").join(&task).join("work.1/work/pid");
+    let file = root.join("attempts").join(&task).join("work.1/pid");
     let mut pid = String::new();
     house.0.until("the attempt says its pid", |_| {
         pid = std::fs::read_to_string(&file).unwrap_or_default();

@@ -40,7 +40,7 @@ fn state(pid: &str) -> Option<char> {
 
 /// What the attempt of this number wrote into a file of its folder, once it is there.
 fn wrote(house: &House, task: TaskId, attempt: u32, file: &str) -> String {
-    let path = house.0.root().join(format!("attempts/{task}/a.{attempt}/work/{file}"));
+    let path = house.0.root().join(format!("attempts/{task}/a.{attempt}/{file}"));
     until("it has written", PATIENCE, || std::fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n')))
 }
 
@@ -125,7 +125,7 @@ fn r10_a_daemon_that_was_stopped_takes_nothing_from_anybody_when_it_goes_on() {
     }
     for (task, pid) in own.iter().zip(&pids) {
         assert!(state(pid).is_some(), "it goes on");
-        std::fs::write(house.0.root().join(format!("attempts/{task}/a.1/work/go")), "").unwrap();
+        std::fs::write(house.0.root().join(format!("attempts/{task}/a.1/go")), "").unwrap();
         assert_eq!(house.run(&["task", "wait", &task.to_string()]).code, 0);
         let found = step(&house, *task);
         assert_eq!((&found["attempt"], &found["epoch"]), (&json!(1), &json!(1)), "{found}");

@@ -34,8 +34,12 @@ fn write(house: &House, agents: &[(&str, &str, &str)]) {
 /// The folders of a task's attempts, in order.
 fn attempts(house: &House, task: &str) -> Vec<PathBuf> {
     let folder = house.0.root().join("attempts").join(task);
-    let mut found: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
     found.sort();
     found
 }
@@ -54,7 +58,7 @@ fn until<T>(look: impl Fn() -> Option<T>) -> T {
 /// What an attempt of the task wrote into a file of its folder, once it is there.
 fn wrote(house: &House, task: &str, attempt: usize, file: &str) -> String {
     until(|| {
-        let folder = attempts(house, task).get(attempt)?.join("work").join(file);
+        let folder = attempts(house, task).get(attempt)?.join(file);
         std::fs::read_to_string(folder).ok().filter(|text| text.ends_with('\n'))
     })
 }
@@ -82,8 +86,12 @@ fn a_flow_of_scripts_and_builtin_agents_runs_to_a_result() {
     assert_eq!(result["step"], "c");
     let folders = attempts(&house, result["task"].as_str().unwrap());
     assert_eq!(folders.len(), 2);
-    assert_eq!(std::fs::read_to_string(folders[0].join("stderr")).unwrap(), "counted\n");
-    assert_eq!(std::fs::read_to_string(folders[0].join("stdout")).unwrap(), "13", "{{\"a\":\"hello\"}}");
+    assert_eq!(std::fs::read_to_string(folders[0].with_added_extension("stderr")).unwrap(), "counted\n");
+    assert_eq!(
+        std::fs::read_to_string(folders[0].with_added_extension("stdout")).unwrap(),
+        "13",
+        "{{\"a\":\"hello\"}}"
+    );
 }
 
 #[test]
@@ -110,7 +118,7 @@ fn cancel_reaches_the_process_and_keeps_what_it_had_said() {
     let pid = wrote(&house, &task, 0, "pid");
     assert_eq!(house.run(&["task", "cancel", &task]).code, 0);
     until(|| (!is_alive(&pid)).then_some(()));
-    assert_eq!(std::fs::read_to_string(attempts(&house, &task)[0].join("stdout")).unwrap(), "half\n");
+    assert_eq!(std::fs::read_to_string(attempts(&house, &task)[0].with_added_extension("stdout")).unwrap(), "half\n");
     assert_eq!(house.run(&["task", "wait", &task]).code, 11);
 }
 
@@ -167,7 +175,7 @@ fn no_child_survives_a_killed_daemon_and_the_step_is_done_once() {
 
 #[test]
 fn down_ends_every_process_and_the_attempt_does_not_count() {
-    let house = house(&[("slow", "echo $$ > pid; [ -e ../../go ] || exec sleep 1000; echo 1", "")]);
+    let house = house(&[("slow", "echo $$ > pid; [ -e ../go ] || exec sleep 1000; echo 1", "")]);
     let task = submitted(&house, "slow");
     let pid = wrote(&house, &task, 0, "pid");
     assert_eq!(house.run(&["down"]).code, 0);

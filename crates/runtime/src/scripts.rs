@@ -1,9 +1,10 @@
 //! The agents of a root that are processes, as the driver sees them.
 //!
 //! ```text
-//! root/attempts/<task>/<step>.<epoch>/    0700, one per attempt
-//!   input, stdout, stderr                 what it was given and what it said
-//!   work/                                 where it works
+//! root/attempts/<task>/
+//!   <step>.<epoch>/                       0700, where one attempt works
+//!   <step>.<epoch>.stdout, .stderr        what it said
+//!   <step>.<epoch>.input                  what it was given, if that is long
 //! ```
 
 use crate::{
@@ -191,7 +192,12 @@ fn with_pools(agents: &Agents, limits: Limits) -> BTreeMap<Name, (Arc<Script>, V
     agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(named).collect()
 }
 
-/// The folder of an attempt.
+/// The file with what an attempt said on `stdout` or `stderr`. It is there once there is something in it.
+pub fn said(root: &Path, task: TaskId, step: &Name, epoch: u32, stream: &str) -> PathBuf {
+    folder(root, task, step, epoch).with_added_extension(stream)
+}
+
+/// Where an attempt works.
 pub fn folder(root: &Path, task: TaskId, step: &Name, epoch: u32) -> PathBuf {
     root.join(FOLDER).join(task.to_string()).join(format!("{step}.{epoch}"))
 }

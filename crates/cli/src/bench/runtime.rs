@@ -16,7 +16,7 @@ use relaymesh_store_sqlite::reference;
 use serde_json::{Value, json};
 use std::{
     io::Write as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     sync::{
         atomic::{AtomicU64, Ordering},
@@ -32,6 +32,12 @@ const CLIENTS: usize = 64;
 const BULK: usize = 1_000;
 /// Processes at once, as the daemon has it.
 const PROCESSES: usize = 8;
+/// Steps of a task whose steps are processes.
+const STEPS: u64 = 16;
+
+/// What is run as a process: its name, and its words. The one does nothing at all; the other does what a script agent does.
+const PROGRAMS: [(&str, &[&str]); 2] = [("true", &["true"]), ("script", &["sh", "agent.sh"])];
+const SCRIPT: &str = "read -r input\necho 'half way' >&2\nprintf '{\"got\":%s}\\n' \"$input\"\n";
 
 /// The tasks of a benchmark: what each is, and a request id of its own.
 struct Tasks<'a> {
@@ -62,9 +68,11 @@ pub(super) fn measure(context: &Context, dir: &Path, quick: bool) -> Result<Valu
     let context = Context { root: dir.join("root"), no_daemon: false, ..context.clone() };
     let scale = if quick { 1 } else { 4 };
     std::fs::create_dir_all(&context.root).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
-    let agents = format!("[agents.true]\ncommand = [\"true\"]\nconcurrency = {PROCESSES}\n");
-    let wrote = std::fs::write(context.root.join("agents.toml"), agents);
-    wrote.map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
+    let agent = |(name, words)| format!("[agents.{name}]\ncommand = {}\nconcurrency = {PROCESSES}\n", json!(words));
+    for (name, text) in [("agents.toml", PROGRAMS.map(agent).concat()), ("agent.sh", SCRIPT.to_owned())] {
+        let wrote = std::fs::write(context.root.join(name), text);
+        wrote.map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
+    }
     let mut one_row = reference::one_row_commit(&dir.join("one-row"), 1_000)?;
     let begun = Instant::now();
     let client = daemon::start(&context)?.client;
@@ -89,7 +97,6 @@ fn rates(context: &Context, client: &Client, echo: &Tasks<'_>, scale: u64) -> Re
     let chain = |previous: &str, id: &str| json!({ "id": id, "agent": "echo", "depends_on": [previous] });
     let steps = json!([{ "id": "a", "agent": "echo" }, chain("a", "b"), chain("b", "c")]);
     let chains = Tasks::new(context, json!({ "name": "chain", "steps": steps }));
-    let scripts = Tasks::new(context, json!({ "name": "script", "steps": [{ "id": "a", "agent": "true" }] }));
     eprintln!("measuring: a lone client …");
     let mut lone = Vec::new();
     for _ in 0..500 * scale {
@@ -104,19 +111,30 @@ fn rates(context: &Context, client: &Client, echo: &Tasks<'_>, scale: u64) -> Re
     let single = singles(context, echo, 10_000 * scale)?;
     eprintln!("measuring: chains of three …");
     let chain_rate = bulk(client, &chains, 5_000 * scale)?;
-    eprintln!("measuring: processes …");
-    let mut turns = Vec::new();
-    for _ in 0..3 {
-        let bare = bare(400 * scale)?;
-        turns.push((bulk(client, &scripts, 400 * scale)? / bare, bare));
-    }
-    turns.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (share, bare) = turns[1];
-    Ok(json!({
+    let mut found = json!({
         "lone_p50_ms": load::percentile(&mut lone, 50.0), "lone_p99_ms": load::percentile(&mut lone, 99.0),
         "bulk_per_s": bulk_rate, "singles_per_s": single, "chains_per_s": chain_rate,
-        "scripts_per_s": share * bare, "bare_spawns_per_s": bare, "scripts_of_bare": share,
-    }))
+    });
+    for (name, words) in PROGRAMS {
+        eprintln!("measuring: processes, `{}` …", words.join(" "));
+        let (steps, bare) = processes(context, client, name, words, 25 * scale)?;
+        found[name] = json!({ "steps_per_s": steps, "bare_per_s": bare, "of_bare": steps / bare });
+    }
+    Ok(found)
+}
+
+/// Steps a second that are processes, and the same processes bare, in turns; the turn with the median of the ratios.
+fn processes(context: &Context, client: &Client, agent: &str, words: &[&str], tasks: u64) -> Result<(f64, f64), Error> {
+    let step = |number| json!({ "id": format!("s{number}"), "agent": agent, "input": { "n": number } });
+    let steps: Vec<Value> = (0..STEPS).map(step).collect();
+    let work = Tasks::new(context, json!({ "name": agent, "steps": steps }));
+    let mut turns = Vec::new();
+    for _ in 0..3 {
+        let bare = bare(words, &context.root, tasks * STEPS)?;
+        turns.push((bulk(client, &work, tasks)? * STEPS as f64, bare));
+    }
+    turns.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    Ok(turns[1])
 }
 
 /// Tasks a second, many under way at once, through one client.
@@ -154,20 +172,19 @@ fn singles(context: &Context, tasks: &Tasks<'_>, count: u64) -> Result<f64, Erro
 }
 
 /// Processes a second without anything around them: the same program, as many at once, each given its input and heard to its end.
-fn bare(count: u64) -> Result<f64, Error> {
-    let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("cannot start `true`: {error}"));
+fn bare(words: &[&str], folder: &Path, count: u64) -> Result<f64, Error> {
+    let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("cannot start `{}`: {error}", words[0]));
     let each = count / PROCESSES as u64;
     let input = json!({ "n": format!("{:032}", 0) }).to_string();
     // Found once: looking through PATH each time is no part of what a process costs.
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let program = std::env::split_paths(&folders).map(|folder| folder.join("true")).find(|file| file.exists());
-    let program = program.unwrap_or_else(|| "true".into());
+    let program = relaymesh_agents::program(words[0]).unwrap_or_else(|| words[0].into());
+    let arguments: Vec<PathBuf> = words[1..].iter().map(|file| folder.join(file)).collect();
     let begun = Instant::now();
     thread::scope(|scope| {
         let run = || {
             (0..each).try_for_each(|_| {
                 let mut command = std::process::Command::new(&program);
-                command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+                command.args(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
                 let mut child = command.spawn().map_err(failed)?;
                 if let Some(mut stdin) = child.stdin.take() {
                     // `true` reads nothing, and may be gone already.
@@ -202,6 +219,7 @@ fn memory_mb(pid: u32, what: &str) -> Option<f64> {
 /// The report, for people: each figure, its goal, and whether it is reached.
 pub(super) fn print(found: &Value) {
     let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
+    let process = |name: &str, what: &str| found[name][what].as_f64().unwrap_or(f64::NAN);
     let lone_goal = 3.0 * number("one_row_p99_ms") + 2.0;
     let rows = [
         ("bulk, tasks/s", number("bulk_per_s"), Some((12_000.0, true))),
@@ -209,9 +227,12 @@ pub(super) fn print(found: &Value) {
         ("chains of three, chains/s", number("chains_per_s"), Some((4_000.0, true))),
         ("lone task, p50 in ms", number("lone_p50_ms"), None),
         ("lone task, p99 in ms", number("lone_p99_ms"), Some((lone_goal, false))),
-        ("processes, steps/s", number("scripts_per_s"), None),
-        ("the same processes bare, /s", number("bare_spawns_per_s"), None),
-        ("processes, share of bare", number("scripts_of_bare"), Some((1.0 / 1.3, true))),
+        ("scripts, steps/s", process("script", "steps_per_s"), None),
+        ("the same scripts bare, /s", process("script", "bare_per_s"), None),
+        ("scripts, share of bare", process("script", "of_bare"), Some((1.0 / 1.3, true))),
+        ("`true`, steps/s", process("true", "steps_per_s"), None),
+        ("`true` bare, /s", process("true", "bare_per_s"), None),
+        ("`true`, share of bare", process("true", "of_bare"), Some((1.0 / 1.3, true))),
         ("start to the first task, ms", number("start_ms"), Some((60.0, false))),
         ("memory idle, MB", number("idle_mb"), Some((24.0, false))),
         ("memory loaded, MB", number("loaded_mb"), Some((64.0, false))),

@@ -1,11 +1,11 @@
 //! The last line that an agent said about its progress.
 
 use relaymesh_core::{id::TaskId, name::Name};
-use relaymesh_runtime::scripts::folder;
+use relaymesh_runtime::scripts::{folder, said};
 use std::{
     fs::{self, File},
     io::{Read as _, Seek as _, SeekFrom},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// How much of the end of the file is looked at.
@@ -14,7 +14,7 @@ const LINE_CHARS_MAX: usize = 80;
 
 /// What the newest attempt of the step said last, if it is a process that said anything.
 pub(super) fn line(root: &Path, task: TaskId, step: &Name) -> Option<String> {
-    let mut file = File::open(newest(root, task, step)?.join("stderr")).ok()?;
+    let mut file = File::open(said(root, task, step, newest(root, task, step)?, "stderr")).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;
     let mut bytes = Vec::new();
@@ -24,15 +24,15 @@ pub(super) fn line(root: &Path, task: TaskId, step: &Name) -> Option<String> {
     Some(crate::output::short(last, LINE_CHARS_MAX))
 }
 
-fn newest(root: &Path, task: TaskId, step: &Name) -> Option<PathBuf> {
+/// The number of the newest attempt.
+fn newest(root: &Path, task: TaskId, step: &Name) -> Option<u32> {
     let attempts = folder(root, task, step, 0).parent()?.to_owned();
     let epoch = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;
         let (of, epoch) = name.rsplit_once('.')?;
         (of == step.as_str()).then_some(epoch.parse::<u32>().ok()?)
     };
-    let newest = fs::read_dir(&attempts).ok()?.filter_map(|entry| epoch(entry.ok()?)).max()?;
-    Some(folder(root, task, step, newest))
+    fs::read_dir(&attempts).ok()?.filter_map(|entry| epoch(entry.ok()?)).max()
 }
 
 #[cfg(test)]
@@ -44,14 +44,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (task, step): (TaskId, Name) = (TaskId::new(1, 1), "fix.1".parse().unwrap());
         assert_eq!(line(root.path(), task, &step), None);
-        for (epoch, said) in [(2, "old\n"), (10, "first\nhalf way\u{1b}[2J\n\n"), (9, "older")] {
-            let folder = folder(root.path(), task, &step, epoch);
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join("stderr"), said).unwrap();
+        for (epoch, words) in [(2, "old\n"), (10, "first\nhalf way\u{1b}[2J\n\n"), (9, "older")] {
+            fs::create_dir_all(folder(root.path(), task, &step, epoch)).unwrap();
+            fs::write(said(root.path(), task, &step, epoch, "stderr"), words).unwrap();
         }
         let other = folder(root.path(), task, &"fix".parse().unwrap(), 99);
         fs::create_dir_all(other).unwrap();
-        let said = line(root.path(), task, &step).unwrap();
-        assert!(said.starts_with("half way") && !said.contains('\u{1b}'), "{said:?}");
+        let last = line(root.path(), task, &step).unwrap();
+        assert!(last.starts_with("half way") && !last.contains('\u{1b}'), "{last:?}");
     }
 }

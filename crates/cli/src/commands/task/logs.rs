@@ -96,7 +96,7 @@ impl Tail<'_> {
 
     fn show_attempt(&mut self, task: TaskId, step: &Step, epoch: u32, is_over: bool) {
         let name = &step.spec.name;
-        let path = scripts::folder(&self.context.root, task, name, epoch).join(self.stream);
+        let path = scripts::said(&self.context.root, task, name, epoch, self.stream);
         loop {
             let from = self.read.get(&path).copied().unwrap_or(0);
             // A file that is not there, or not any more, has nothing to show.
