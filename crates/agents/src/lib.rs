@@ -12,6 +12,7 @@ mod process;
 mod redact;
 mod secret;
 mod spawn;
+pub mod tool;
 pub mod tree;
 mod watch;
 

@@ -25,18 +25,21 @@ const API: &str = "relaymesh-api";
 const CLI: &str = "relaymesh";
 const FUZZ: &str = "relaymesh-fuzz";
 const SIM: &str = "relaymesh-sim";
+const FAKE: &str = "relaymesh-fake-model";
 
-const TABLE: [Arrows; 10] = [
+const TABLE: [Arrows; 11] = [
     Arrows { package: CORE, normal: &[], dev: &[] },
     Arrows { package: STORE, normal: &[CORE], dev: &[] },
     Arrows { package: SQLITE, normal: &[STORE, CORE], dev: &[] },
-    Arrows { package: AGENTS, normal: &[CORE], dev: &[] },
+    Arrows { package: AGENTS, normal: &[CORE], dev: &[FAKE] },
     Arrows { package: RUNTIME, normal: &[AGENTS, STORE, CORE], dev: &[SQLITE] },
     Arrows { package: API, normal: &[RUNTIME, STORE, CORE], dev: &[] },
-    Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], dev: &[] },
+    Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], dev: &[FAKE] },
     // A tool for developers: it calls every decoder, wherever it is.
     Arrows { package: FUZZ, normal: &[CLI, SQLITE, STORE, CORE], dev: &[] },
     Arrows { package: SIM, normal: &[RUNTIME, STORE, CORE], dev: &[] },
+    // A model that real agent tools talk to in tests.
+    Arrows { package: FAKE, normal: &[], dev: &[] },
     Arrows { package: "xtask", normal: &[], dev: &[] },
 ];
 

@@ -1,0 +1,86 @@
+//! What a tool says, in one set of words.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// One thing that a tool said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "event", content = "what")]
+pub enum Event {
+    /// The conversation's id: with it a later run goes on where this one stopped.
+    Session(String),
+    /// Words for people.
+    Text(String),
+    /// What it thinks.
+    Thought(String),
+    /// It uses a tool of its own.
+    Tool {
+        /// Which.
+        name: String,
+        /// For what: the command, the file.
+        about: String,
+    },
+    /// The tool has come to its end.
+    ToolEnded {
+        /// Whether it went well.
+        ok: bool,
+        /// What came of it.
+        about: String,
+    },
+    /// What it has used so far, all in all.
+    Used(Usage),
+    /// Something went wrong; it may go on all the same.
+    Trouble(String),
+    /// A line that is not understood.
+    Unknown(String),
+}
+
+/// What a run has used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Tokens that went in, cached ones among them.
+    pub input_tokens: u64,
+    /// Those of them that were cached.
+    pub cached_tokens: u64,
+    /// Tokens that came out, those of its thoughts among them.
+    pub output_tokens: u64,
+    /// Answers of the model.
+    pub turns: u64,
+    /// Money, in millionths of a dollar, where the tool knows it.
+    pub cost_micros: Option<u64>,
+}
+
+/// All that a run said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// The conversation's id.
+    pub session: Option<String>,
+    /// The model that answered, where the tool says so.
+    pub model: Option<String>,
+    /// The last words: its result.
+    pub text: String,
+    /// The result in the form that it was asked for.
+    pub structured: Option<Value>,
+    /// What it has used.
+    pub usage: Usage,
+    /// How it ended. `None`: it said nothing about its end, so it was cut off.
+    pub stop: Option<Stop>,
+    /// Lines that were not understood.
+    pub unknown: u32,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// By itself.
+    Done,
+    /// It failed, for the reason that it gave.
+    Failed(String),
+    /// Its provider has enough of it: the request was not even tried.
+    Limited {
+        /// In the provider's words.
+        message: String,
+        /// Until when, in milliseconds since 1970, if it said so.
+        until_ms: Option<u64>,
+    },
+}

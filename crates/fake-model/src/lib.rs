@@ -1,0 +1,11 @@
+//! A scripted language model on loopback. Real agent tools talk to it, always get the same answers, and cost nothing.
+//!
+//! It speaks the four protocols that such tools speak, answers each request of the conversation with the next turn of its script, and
+//! remembers what it was asked.
+
+mod script;
+mod server;
+mod wire;
+
+pub use script::Turn;
+pub use server::{Asked, FakeModel};
