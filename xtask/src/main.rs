@@ -8,6 +8,7 @@ mod run;
 mod sim;
 mod test;
 mod tidy;
+mod tools;
 mod torture;
 mod verify;
 
@@ -23,6 +24,7 @@ Examples:
   cargo xtask gen                  make the pages again that are made from the program itself
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
   cargo xtask test                 all tests, against the release binary
+  cargo xtask tools                Codex and Claude Code, which some tests run against a model of our own
   cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
   cargo xtask fuzz op              bend the bytes of ops for a minute, led by coverage
@@ -59,6 +61,9 @@ enum Command {
         after_help = "Example: cargo xtask test\n\nUses cargo-nextest where it is installed, cargo test elsewhere."
     )]
     Test,
+    /// Install the real agent tools that some tests run, from npm, into target/tools
+    #[command(after_help = "Example: cargo xtask tools")]
+    Tools,
     /// Kill the release binary at random moments and check that it lost nothing
     #[command(after_help = "Example: cargo xtask torture --seed 42 --quick")]
     Torture {
@@ -111,6 +116,7 @@ fn main() -> ExitCode {
         Command::Gen => generate::run(&workspace),
         Command::Tidy { report } => tidy::run(&workspace, report),
         Command::Test => test::run(&workspace, test::Writes::Allowed),
+        Command::Tools => tools::run(&workspace),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
         Command::Fuzz { target, seconds } => fuzz::run(&workspace, target.as_deref(), seconds),
         Command::Sim { seed, seeds, from, json } => {

@@ -19,6 +19,7 @@ pub(crate) enum Writes {
 pub(crate) fn run(workspace: &Workspace, writes: Writes) -> Result {
     if std::env::var_os("CI").is_some_and(|value| value == "true") {
         fetch_strace(&workspace.root);
+        crate::tools::run(workspace)?;
     }
     let binary = workspace.release_binary()?;
     let prepared = |command: Cmd| {

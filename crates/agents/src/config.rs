@@ -9,8 +9,14 @@
 //! secrets = { API_KEY = "openai" }     # set to secrets of these names
 //! input_secrets = ["mail"]             # others that {"$secret": "mail"} in its input may name
 //! llm = true                           # shares the places of `llm_parallel_limit`
+//!
+//! [agents.coder]
+//! tool = "codex"                       # or claude, gemini, opencode, aider: what it says is understood, and conversations go on
+//! model = "gpt-5-codex"                # as the tool calls it
+//! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
 //! ```
 
+use crate::tool::Tool;
 use relaymesh_core::name::Name;
 use serde::Deserialize;
 use std::{
@@ -39,7 +45,15 @@ pub struct Agents {
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// The program and its arguments.
+    #[serde(default)]
     pub command: Vec<String>,
+    /// The agent tool that it is, if it is one.
+    pub tool: Option<Tool>,
+    /// The model that the tool uses.
+    pub model: Option<String>,
+    /// More words for the tool.
+    #[serde(default)]
+    pub args: Vec<String>,
     /// Attempts at once.
     #[serde(default = "default_concurrency")]
     pub concurrency: usize,
@@ -68,6 +82,9 @@ pub struct Script {
     #[serde(default)]
     pub about: String,
 }
+
+/// What a tool may say in all.
+const TOOL_OUTPUT_BYTES: u64 = 64 << 20;
 
 fn default_concurrency() -> usize {
     4
@@ -137,8 +154,22 @@ impl Agents {
 }
 
 fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
+    match script.tool {
+        Some(tool) => {
+            if script.command.is_empty() {
+                script.command.push(tool.program().to_owned());
+            }
+            // All of them do, and what they say while they work is longer than what comes of it.
+            script.llm = true;
+            script.output_bytes_max = script.output_bytes_max.max(TOOL_OUTPUT_BYTES);
+        }
+        None if script.model.is_some() || !script.args.is_empty() => {
+            return Err("`model` and `args` are for agents with a `tool`".to_owned());
+        }
+        None => {}
+    }
     if script.command.first().is_none_or(String::is_empty) {
-        return Err("`command` names no program".to_owned());
+        return Err("`command` names no program, and there is no `tool`".to_owned());
     }
     if script.concurrency == 0 {
         return Err("`concurrency` is at least 1".to_owned());
@@ -153,7 +184,14 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
     if script.env.iter().any(|name| name == KEY_VARIABLE) {
         return Err(format!("`{KEY_VARIABLE}` opens all secrets and is passed on to nobody"));
     }
-    if script.command.iter().chain(script.set.values()).any(|word| word.contains('\0')) {
+    if script
+        .command
+        .iter()
+        .chain(&script.args)
+        .chain(&script.model)
+        .chain(script.set.values())
+        .any(|word| word.contains('\0'))
+    {
         return Err("a zero byte cannot be passed on".to_owned());
     }
     for word in &mut script.command {

@@ -2,6 +2,7 @@
 
 use crate::redact::Redactor;
 use std::{
+    borrow::Cow,
     fs::File,
     io::{self, PipeReader, Read as _, Write as _},
     path::{Path, PathBuf},
@@ -54,26 +55,32 @@ impl Tap {
 
     /// Takes in once what is there; waits if nothing is. What is over the limit or cannot be kept is dropped, so that whoever says it
     /// can go on.
-    pub(crate) fn take(&mut self, buffer: &mut [u8]) {
-        let Some(pipe) = &mut self.pipe else { return };
-        match pipe.read(buffer) {
+    /// Gives what was taken in.
+    pub(crate) fn take<'a>(&mut self, buffer: &'a mut [u8]) -> Cow<'a, [u8]> {
+        let Some(pipe) = &mut self.pipe else { return Cow::Borrowed(&[]) };
+        let said = match pipe.read(buffer) {
             Ok(0) => {
                 self.pipe = None;
-                let left = self.redactor.finish();
-                self.keep(&left);
+                Cow::Owned(self.redactor.finish())
             }
             // First without secrets, then cut: the other way round, a part of one could be left at the end.
-            Ok(count) if self.redactor.has_secrets() => {
-                let clean = self.redactor.take_in(&buffer[..count]);
-                self.keep(&clean);
-            }
-            Ok(count) => self.keep(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(count) if self.redactor.has_secrets() => Cow::Owned(self.redactor.take_in(&buffer[..count])),
+            Ok(count) => Cow::Borrowed(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Cow::Borrowed(&[][..]),
             Err(error) => {
                 self.pipe = None;
                 self.error.get_or_insert(error);
+                Cow::Borrowed(&[][..])
             }
-        }
+        };
+        self.keep(&said);
+        said
+    }
+
+    /// A line that was not said here, but belongs here for whoever reads it. It has no secrets any more.
+    pub(crate) fn note(&mut self, line: &str) {
+        self.keep(line.as_bytes());
+        self.keep(b"\n");
     }
 
     fn keep(&mut self, said: &[u8]) {

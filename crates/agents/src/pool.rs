@@ -57,8 +57,10 @@ pub struct Launch {
     pub key: Key,
     /// By whom.
     pub script: Arc<Script>,
-    /// Where it works; it is made. What it was given and what it says lies beside it.
+    /// Where it works; it is made.
     pub folder: PathBuf,
+    /// How the files with what it was given and what it says are called, but for their last part.
+    pub files: PathBuf,
     /// Gives what it reads from stdin, and its secrets. It is asked on a thread of the pool, for the bytes may lie on a disk.
     pub input: Input,
     /// Variables that it gets besides.

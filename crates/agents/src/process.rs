@@ -7,6 +7,7 @@ use crate::{
     pool::{Given, Launch},
     secret::Secret,
     spawn::{Program, Started, Starter},
+    tool::Run,
     tree,
 };
 use std::{
@@ -26,10 +27,15 @@ const INPUT: &str = "input";
 /// What a pipe holds on every system, however few pages are left for pipes (`PIPE_BUF`).
 const PIPE_BYTES: usize = 4096;
 
+/// What the file with a tool's conversation is called.
+const SESSION: &str = "session";
+
 /// A process that was started, and what is taken out of everything that it says.
 pub(crate) struct Begun {
     pub(crate) started: Started,
     pub(crate) secrets: Vec<Secret>,
+    /// The run of the agent tool that it is, if it is one.
+    pub(crate) run: Option<Run>,
 }
 
 /// Makes the folder and starts the process.
@@ -40,19 +46,30 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End
     };
     let none = Box::new(|| Err("it was asked for before".to_owned()));
     let given = std::mem::replace(&mut launch.input, none)();
-    let Given { input, stdin, env, secrets } = given.map_err(|error| End::Failed { error, retryable: false })?;
+    let Given { mut input, mut stdin, env, secrets } =
+        given.map_err(|error| End::Failed { error, retryable: false })?;
     prepare(&launch.folder).map_err(failed("prepare the attempt's folder", true))?;
+    let mut words = launch.script.command[1..].to_vec();
+    let mut run = None;
+    if let Some(tool) = launch.script.tool {
+        let session = launch.folder.with_added_extension(SESSION);
+        let begun = Run::new(tool, session, &launch.tag).map_err(failed("keep the conversation's id", true))?;
+        words.extend(begun.words(tool, &launch.script));
+        stdin = stdin.map(|secret| Secret::new(begun.prompt(secret.expose())));
+        input = begun.prompt(&String::from_utf8_lossy(&input)).into_bytes();
+        run = Some(begun);
+    }
     let stdin = match stdin {
         None if input.len() <= PIPE_BYTES => filled(&input),
-        None => kept(&launch.folder.with_added_extension(INPUT), &input),
+        None => kept(&launch.files.with_added_extension(INPUT), &input),
         Some(secret) if secret.expose().len() <= PIPE_BYTES => filled(secret.expose().as_bytes()),
         Some(secret) => piped(secret),
     };
     let stdin = stdin.map_err(failed("give it its input", true))?;
     drop(input);
     let name = &launch.script.command[0];
-    let program = to_run(&launch.script, launch, &env, stdin);
-    let started = program.and_then(|program| starter.start(program)).map(|started| Begun { started, secrets });
+    let program = to_run(&launch.script, launch, &words, &env, stdin);
+    let started = program.and_then(|program| starter.start(program)).map(|started| Begun { started, secrets, run });
     started.map_err(|error| {
         // What is not there, may not be run or is no program will be no other the next time.
         let is_no_program = error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error());
@@ -98,6 +115,7 @@ fn piped(text: Secret) -> io::Result<File> {
 fn to_run<'a>(
     script: &'a Script,
     launch: &'a Launch,
+    arguments: &'a [String],
     secret: &[(String, Secret)],
     stdin: File,
 ) -> io::Result<Program<'a>> {
@@ -122,7 +140,7 @@ fn to_run<'a>(
     let name = &script.command[0];
     let absent = || io::Error::new(io::ErrorKind::NotFound, "it is in no folder of PATH");
     let file = if name.contains('/') { name.into() } else { program(name).ok_or_else(absent)? };
-    Ok(Program { file, arguments: &script.command[1..], environment, folder: &launch.folder, stdin })
+    Ok(Program { file, arguments, environment, folder: &launch.folder, stdin })
 }
 
 /// The file that would be run for a program of this name: on PATH, unless the name has a folder. `None`: there is none that runs.

@@ -7,6 +7,7 @@ use crate::{
     process::Begun,
     redact::Redactor,
     spawn::Child,
+    tool::Run,
     tree,
 };
 use rustix::{
@@ -44,6 +45,8 @@ pub(crate) struct Watch<'a> {
     child: Child,
     result: Tap,
     said: Tap,
+    /// The run of the agent tool that it is, if it is one.
+    run: Option<Run>,
     launch: &'a Launch,
     orders: &'a Orders,
     /// What it was told last.
@@ -55,12 +58,13 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(begun: Begun, launch: &'a Launch, orders: &'a Orders) -> Self {
-        let Begun { started, secrets } = begun;
-        let path = |name| launch.folder.with_added_extension(name);
+        let Begun { started, secrets, run } = begun;
+        let path = |name| launch.files.with_added_extension(name);
         let redactor = || Redactor::new(&secrets);
         let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.script.output_bytes_max);
         let said = Tap::new(started.stderr, path(STDERR), redactor(), PROGRESS_BYTES_MAX);
-        Self { child: started.child, result, said, launch, orders, told: None, due: None, buffer: [0; BUFFER_BYTES] }
+        let buffer = [0; BUFFER_BYTES];
+        Self { child: started.child, result, said, run, launch, orders, told: None, due: None, buffer }
     }
 
     /// Until it has ended by itself, or was ended because somebody ordered it or it said too much. When this returns, the group is gone;
@@ -137,7 +141,9 @@ impl<'a> Watch<'a> {
         let is_rung = !events[heard].revents().is_empty();
         drop(events);
         if result {
-            self.result.take(&mut self.buffer);
+            let kept = self.result.take(&mut self.buffer);
+            let told = self.run.as_mut().map(|run| run.take_in(&kept)).unwrap_or_default();
+            told.iter().for_each(|line| self.said.note(line));
         }
         if said {
             self.said.take(&mut self.buffer);
@@ -161,6 +167,9 @@ impl<'a> Watch<'a> {
             Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
         };
         let said = self.said.last_line();
+        if let Some(run) = self.run {
+            return run.judge(judge::judge(status, Vec::new(), &said));
+        }
         match self.result.read() {
             Ok(output) => judge::judge(status, output, &said),
             Err(error) => failed(format!("cannot keep its result: {error}"), true),

@@ -47,6 +47,7 @@ impl Rig {
             key,
             script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
             folder: self.attempt(index),
+            files: self.attempt(index),
             input: Box::new({
                 let input = input.as_bytes().to_vec();
                 move || Ok(input.into())
@@ -132,6 +133,7 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
         key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
         script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
         folder: rig.attempt(0),
+        files: rig.attempt(0),
         input: Box::new(|| Ok(Vec::new().into())),
         env: Vec::new(),
         tag: format!("{}/0", rig.owner),

@@ -5,6 +5,8 @@
 //!   <step>.<epoch>/                       0700, where one attempt works
 //!   <step>.<epoch>.stdout, .stderr        what it said
 //!   <step>.<epoch>.input                  what it was given, if that is long
+//!   <step>.0/                             where all attempts of an agent tool work
+//!   <step>.0.session                      its conversation
 //! ```
 
 use crate::{
@@ -146,11 +148,15 @@ impl<B: Blobs> Scripts<B> {
             return failed(format!("there is no agent `{}`", work.agent), true);
         };
         let key = (work.hold.step, work.hold.epoch);
+        let files = folder(&self.root, work.hold.step.task, &work.name, work.hold.epoch);
+        // A tool finds its conversation by its folder, so all attempts of a step work in the same.
+        let shared = script.tool.map(|_| folder(&self.root, work.hold.step.task, &work.name, 0));
         self.holds.lock().unwrap_or_else(PoisonError::into_inner).insert(key, work.hold);
         self.processes.launch(Launch {
             key,
             script: Arc::clone(script),
-            folder: folder(&self.root, work.hold.step.task, &work.name, work.hold.epoch),
+            folder: shared.unwrap_or_else(|| files.clone()),
+            files,
             env: self.environment(&work),
             tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
             input: Box::new({

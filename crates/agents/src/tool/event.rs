@@ -35,6 +35,31 @@ pub enum Event {
     Unknown(String),
 }
 
+impl Event {
+    /// One line for people, if it says anything to them.
+    pub fn for_people(&self) -> Option<String> {
+        let first = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
+        Some(match self {
+            Self::Session(_) | Self::Unknown(_) => return None,
+            Self::Text(text) => text.trim().to_owned(),
+            Self::Thought(text) if text.trim().is_empty() => return None,
+            Self::Thought(text) => format!("~ {}", first(text)),
+            Self::Tool { name, about } => format!("> {name}: {}", first(about)),
+            Self::ToolEnded { ok: true, about } => format!("< {}", first(about)),
+            Self::ToolEnded { ok: false, about } => format!("< failed: {}", first(about)),
+            Self::Used(used) => {
+                let cost = used.cost_micros.filter(|cost| *cost > 0);
+                let cost = cost.map_or_else(String::new, |cost| format!(", ${:.4}", cost as f64 / 1e6));
+                let Usage { input_tokens, cached_tokens, output_tokens, turns, .. } = used;
+                format!(
+                    "used {input_tokens} tokens in ({cached_tokens} cached), {output_tokens} out, {turns} turns{cost}"
+                )
+            }
+            Self::Trouble(text) => format!("! {}", first(text)),
+        })
+    }
+}
+
 /// What a run has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {

@@ -9,10 +9,12 @@ mod event;
 mod gemini;
 mod limit;
 mod opencode;
+mod run;
 #[cfg(test)]
 mod tests;
 
 pub use event::{Event, Said, Stop, Usage};
+pub(crate) use run::Run;
 
 use jiff::Zoned;
 use serde::Deserialize;

@@ -24,12 +24,12 @@ pub(super) fn line(root: &Path, task: TaskId, step: &Name) -> Option<String> {
     Some(crate::output::short(last, LINE_CHARS_MAX))
 }
 
-/// The number of the newest attempt.
+/// The number of the newest attempt that said something.
 fn newest(root: &Path, task: TaskId, step: &Name) -> Option<u32> {
     let attempts = folder(root, task, step, 0).parent()?.to_owned();
     let epoch = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;
-        let (of, epoch) = name.rsplit_once('.')?;
+        let (of, epoch) = name.strip_suffix(".stderr")?.rsplit_once('.')?;
         (of == step.as_str()).then_some(epoch.parse::<u32>().ok()?)
     };
     fs::read_dir(&attempts).ok()?.filter_map(|entry| epoch(entry.ok()?)).max()
@@ -48,8 +48,7 @@ mod tests {
             fs::create_dir_all(folder(root.path(), task, &step, epoch)).unwrap();
             fs::write(said(root.path(), task, &step, epoch, "stderr"), words).unwrap();
         }
-        let other = folder(root.path(), task, &"fix".parse().unwrap(), 99);
-        fs::create_dir_all(other).unwrap();
+        fs::write(said(root.path(), task, &"fix".parse().unwrap(), 99, "stderr"), "other").unwrap();
         let last = line(root.path(), task, &step).unwrap();
         assert!(last.starts_with("half way") && !last.contains('\u{1b}'), "{last:?}");
     }

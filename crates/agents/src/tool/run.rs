@@ -1,0 +1,306 @@
+//! How a tool is run: its words on the command line, its prompt, and the conversation that it begins or goes on with.
+
+use super::{Event, Said, Stop, Tool, Transcript};
+use crate::{config::Script, judge::End, output};
+use jiff::Zoned;
+use relaymesh_core::{content::Media, hash::Hash};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// What an agent is asked that goes on with a conversation. What it was asked first stands in there.
+const GO_ON: &str =
+    "This was interrupted. Look at what is done already, go on from there, and finish what you were asked.";
+
+/// The longest line that is understood.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+impl Tool {
+    /// The program's usual name.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Codex => "codex",
+            Self::Claude => "claude",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::Aider => "aider",
+        }
+    }
+
+    /// Whether a conversation can be given an id before it begins.
+    fn takes_an_id(self) -> bool {
+        matches!(self, Self::Claude | Self::Gemini)
+    }
+
+    /// The words after the program. All of them read their prompt from stdin.
+    fn words(self, script: &Script, conversation: &Conversation) -> Vec<String> {
+        let model = script.model.as_deref();
+        let id = conversation.id.as_deref();
+        let goes_on = conversation.goes_on;
+        let (begin, session, model_flag, end): (&[&str], Option<&str>, _, &[&str]) = match self {
+            Self::Codex if goes_on => (&["exec", "resume"], None, "-m", &["--json", "--skip-git-repo-check"]),
+            Self::Codex => (&["exec"], None, "-m", &["--json", "--skip-git-repo-check"]),
+            Self::Claude => {
+                let flag = if goes_on { "--resume" } else { "--session-id" };
+                (&["-p", "--output-format", "stream-json", "--verbose"], Some(flag), "--model", &[])
+            }
+            Self::Gemini => {
+                (&["-o", "stream-json", "--skip-trust"], Some(if goes_on { "-r" } else { "--session-id" }), "-m", &[])
+            }
+            Self::Opencode => (&["run", "--format", "json"], goes_on.then_some("--session"), "-m", &[]),
+            Self::Aider => {
+                (&["--yes-always", "--no-stream", "--no-pretty"], None, "--model", &["--message-file", "/dev/stdin"])
+            }
+        };
+        let mut words: Vec<&str> = begin.to_vec();
+        words.extend(session.zip(id).into_iter().flat_map(|(flag, id)| [flag, id]));
+        words.extend(model.into_iter().flat_map(|model| [model_flag, model]));
+        words.extend(end);
+        words.extend(script.args.iter().map(String::as_str));
+        if self == Self::Codex {
+            words.extend(id.filter(|_| goes_on));
+            words.push("-"); // the prompt is on stdin
+        }
+        words.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// A run of a tool, from its words to its end.
+#[derive(Debug)]
+pub(crate) struct Run {
+    conversation: Conversation,
+    /// Where the conversation's id is kept for the next attempt.
+    kept: PathBuf,
+    transcript: Transcript,
+    /// A line that has no end yet.
+    line: Vec<u8>,
+    is_heard: bool,
+}
+
+/// The conversation of a run.
+#[derive(Debug, Default)]
+struct Conversation {
+    id: Option<String>,
+    goes_on: bool,
+}
+
+/// What is kept of a conversation.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    id: String,
+    /// Whether the tool has said that there is such a conversation.
+    is_there: bool,
+}
+
+impl Run {
+    /// A run of this tool. It goes on with the conversation that is kept in the file, if there is one; otherwise it begins one, and its id is on
+    /// the disk before the tool runs. `tag` is of this attempt and no other.
+    pub(crate) fn new(tool: Tool, kept: PathBuf, tag: &str) -> io::Result<Self> {
+        let before = std::fs::read(&kept).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+        let conversation = match before {
+            Some(Kept { id, is_there: true }) if tool != Tool::Aider => Conversation { id: Some(id), goes_on: true },
+            _ => Conversation { id: tool.takes_an_id().then(|| id_of(tag)), goes_on: false },
+        };
+        if let (false, Some(id)) = (conversation.goes_on, &conversation.id) {
+            keep(&kept, &Kept { id: id.clone(), is_there: false })?;
+        }
+        Ok(Self { conversation, kept, transcript: Transcript::new(tool), line: Vec::new(), is_heard: false })
+    }
+
+    /// The words after the program.
+    pub(crate) fn words(&self, tool: Tool, script: &Script) -> Vec<String> {
+        tool.words(script, &self.conversation)
+    }
+
+    /// What the tool reads: the prompt that the input has.
+    pub(crate) fn prompt(&self, input: &str) -> String {
+        if self.conversation.goes_on {
+            return GO_ON.to_owned();
+        }
+        match serde_json::from_str::<Value>(input) {
+            Ok(Value::String(text)) => text,
+            Ok(Value::Object(mut fields)) if fields.get("prompt").is_some_and(Value::is_string) => {
+                let prompt = fields.remove("prompt").and_then(|prompt| prompt.as_str().map(str::to_owned));
+                let prompt = prompt.unwrap_or_default();
+                if fields.is_empty() { prompt } else { format!("{prompt}\n\n{}", Value::Object(fields)) }
+            }
+            _ => input.to_owned(),
+        }
+    }
+
+    /// Takes in what it said, and gives lines for people.
+    pub(crate) fn take_in(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut told = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                told.extend(self.end_line());
+            }
+        }
+        told
+    }
+
+    fn end_line(&mut self) -> Vec<String> {
+        let line = std::mem::take(&mut self.line);
+        let events = self.transcript.line(&line, &Zoned::now());
+        for event in &events {
+            if let Event::Session(id) = event {
+                self.is_heard = true;
+                // Without it a later attempt begins anew, which is no reason to end this one.
+                let _ = keep(&self.kept, &Kept { id: id.clone(), is_there: true });
+            }
+        }
+        events.iter().filter_map(Event::for_people).collect()
+    }
+
+    /// How it ended; `judged` is what its exit code alone says.
+    pub(crate) fn judge(mut self, judged: End) -> End {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        if self.conversation.goes_on && !self.is_heard {
+            // There is no such conversation any more. The next attempt begins a new one.
+            let _ = std::fs::remove_file(&self.kept);
+        }
+        let is_plain = self.transcript.tool == Tool::Aider;
+        let Said { text, structured, stop, .. } = self.transcript.finish();
+        let failed = |error: String| End::Failed { error, retryable: true };
+        match (stop, judged) {
+            (Some(Stop::Failed(why)), _) => failed(why),
+            (Some(Stop::Limited { message, .. }), _) => failed(format!("its provider turns it away: {message}")),
+            (_, End::Failed { error, retryable }) => End::Failed { error, retryable },
+            (None, End::Done { .. }) if !is_plain => {
+                failed("it ended well and said nothing about its end: its output was cut off".to_owned())
+            }
+            (Some(Stop::Done) | None, End::Done { .. }) => match structured {
+                Some(value) => End::Done { media: Media::Json, result: value.to_string().into_bytes() },
+                None => End::Done { media: Media::Text, result: text.into_bytes() },
+            },
+        }
+    }
+}
+
+/// An id in the form that tools expect (a UUID), the same for the same tag.
+fn id_of(tag: &str) -> String {
+    let hash = Hash::sha256(tag.as_bytes()).to_string();
+    let hex: String = hash.chars().filter(char::is_ascii_hexdigit).take(32).collect();
+    format!("{}-{}-8{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+}
+
+/// Durable before anybody counts on it.
+fn keep(path: &Path, kept: &Kept) -> io::Result<()> {
+    let new = path.with_added_extension("new");
+    let mut file = output::create(&new)?;
+    file.write_all(&serde_json::to_vec(kept)?)?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)?;
+    path.parent().map_or(Ok(()), |folder| std::fs::File::open(folder)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(extra: &str) -> Script {
+        let text = format!("[agents.a]\n{extra}\n");
+        let agents = crate::Agents::parse(&text, Path::new("/nowhere")).unwrap();
+        agents.get(&"a".parse().unwrap()).unwrap().clone()
+    }
+
+    #[test]
+    fn each_tool_gets_its_own_words_and_goes_on_where_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let cases = [
+            (
+                Tool::Codex,
+                "exec -m m --json --skip-git-repo-check -x -",
+                "exec resume -m m --json --skip-git-repo-check -x ID -",
+            ),
+            (
+                Tool::Claude,
+                "-p --output-format stream-json --verbose --session-id ID --model m -x",
+                "-p --output-format stream-json --verbose --resume ID --model m -x",
+            ),
+            (
+                Tool::Gemini,
+                "-o stream-json --skip-trust --session-id ID -m m -x",
+                "-o stream-json --skip-trust -r ID -m m -x",
+            ),
+            (Tool::Opencode, "run --format json -m m -x", "run --format json --session ID -m m -x"),
+        ];
+        for (tool, first, later) in cases {
+            let script = script(&format!("tool = \"{}\"\nmodel = \"m\"\nargs = [\"-x\"]", tool.program()));
+            assert_eq!((script.command.as_slice(), script.llm), (&[tool.program().to_owned()][..], true));
+            let kept = folder.path().join(tool.program());
+            let mut run = Run::new(tool, kept.clone(), "n/1.1").unwrap();
+            let id = run.conversation.id.clone().unwrap_or_else(|| "ID".to_owned());
+            assert_eq!(run.words(tool, &script).join(" "), first.replace("ID", &id));
+            assert_eq!(run.prompt("\"do it\""), "do it");
+            // Nobody has said that there is such a conversation: the next attempt begins another.
+            assert!(!Run::new(tool, kept.clone(), "n/1.2").unwrap().conversation.goes_on);
+            let (kind, field) = match tool {
+                Tool::Codex => ("thread.started", "thread_id"),
+                Tool::Opencode => ("step_start", "sessionID"),
+                Tool::Claude => ("system", "session_id"),
+                Tool::Gemini | Tool::Aider => ("init", "session_id"),
+            };
+            let line = format!("{{\"type\":\"{kind}\",\"{field}\":\"{id}\"}}\n");
+            run.take_in(line.as_bytes());
+            let again = Run::new(tool, kept.clone(), "n/1.3").unwrap();
+            assert_eq!(again.words(tool, &script).join(" "), later.replace("ID", &id));
+            assert_eq!(again.prompt("\"do it\""), GO_ON);
+            // It says nothing of the conversation: it is gone, and the next attempt begins anew.
+            again.judge(End::Failed { error: "no such conversation".to_owned(), retryable: true });
+            assert!(!kept.exists());
+        }
+    }
+
+    #[test]
+    fn the_prompt_is_in_the_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
+        for (input, prompt) in [
+            ("\"say hello\"", "say hello"),
+            ("{\"prompt\":\"say hello\"}", "say hello"),
+            ("{\"prompt\":\"mend it\",\"file\":\"a.rs\"}", "mend it\n\n{\"file\":\"a.rs\"}"),
+            ("{\"a\":1}", "{\"a\":1}"),
+            ("null", "null"),
+        ] {
+            assert_eq!(run.prompt(input), prompt);
+        }
+    }
+
+    #[test]
+    fn an_id_looks_like_one_and_is_the_same_for_the_same_attempt() {
+        let id = id_of("node/step.1");
+        assert_eq!((id.len(), id.matches('-').count()), (36, 4));
+        assert_eq!(id, id_of("node/step.1"));
+        assert_ne!(id, id_of("node/step.2"));
+    }
+
+    #[test]
+    fn what_a_run_said_of_its_end_counts_besides_its_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = || End::Done { media: Media::Json, result: b"null".to_vec() };
+        let end = |name: &str, judged: End| {
+            let mut run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.jsonl"));
+            run.take_in(&std::fs::read(path).unwrap());
+            let _ = std::fs::remove_file(folder.path().join("s"));
+            run.judge(judged)
+        };
+        assert_eq!(end("codex.say", done()), End::Done { media: Media::Text, result: b"Hello there".to_vec() });
+        let exit = End::Failed { error: "exit code 1".to_owned(), retryable: true };
+        assert_eq!(end("codex.say", exit.clone()), exit);
+        let error = "stream disconnected before completion: error sending request".to_owned();
+        assert_eq!(end("codex.cut", exit.clone()), End::Failed { error, retryable: true });
+        let mut run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
+        run.take_in(b"{\"type\":\"turn.started\"}\n");
+        let End::Failed { error, .. } = run.judge(done()) else { panic!("half a stream is no result") };
+        assert!(error.contains("cut off"), "{error}");
+    }
+}

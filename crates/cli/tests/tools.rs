@@ -1,0 +1,153 @@
+//! The real agent tools, run by a real daemon. They talk to a scripted model on loopback, so they always say the same and cost nothing.
+//!
+//! `cargo xtask tools` installs them. Where they are not, these tests say `SKIPPED`; in the continuous integration they fail.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod common;
+
+use common::house::House;
+use relaymesh_fake_model::{FakeModel, Turn};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The folder with the tools' programs, if this one is there.
+fn tools(program: &str) -> Option<PathBuf> {
+    let given = std::env::var_os("RELAYMESH_TOOLS").map(PathBuf::from);
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/node_modules/.bin");
+    let folder = given.unwrap_or_else(usual);
+    if folder.join(program).exists() {
+        return Some(folder.canonicalize().unwrap());
+    }
+    assert!(
+        std::env::var_os("CI").is_none_or(|value| value != "true"),
+        "{program} is not installed: `cargo xtask tools`"
+    );
+    eprintln!("SKIPPED: {program} is not installed here; `cargo xtask tools` does it");
+    None
+}
+
+/// A root with Codex and Claude Code, both of which talk to this model.
+fn house(model: &FakeModel, tools: &Path) -> House {
+    let house = House::new();
+    let (root, url) = (house.0.root(), model.url());
+    let home = root.join("home");
+    std::fs::create_dir_all(home.join(".codex")).unwrap();
+    let provider = format!("name = \"fake\"\nbase_url = \"{url}/v1\"\nenv_key = \"KEY\"\nwire_api = \"responses\"");
+    let retries = "request_max_retries = 0\nstream_max_retries = 0";
+    let config = format!("model = \"m\"\nmodel_provider = \"fake\"\n[model_providers.fake]\n{provider}\n{retries}\n");
+    std::fs::write(home.join(".codex/config.toml"), config).unwrap();
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    let common = format!("HOME = {home:?}, PATH = {path:?}");
+    let agents = format!(
+        r#"
+[agents.codex]
+tool = "codex"
+command = [{codex:?}]
+args = ["-c", "sandbox_mode=\"danger-full-access\""]
+set = {{ {common}, KEY = "x" }}
+
+[agents.claude]
+tool = "claude"
+command = [{claude:?}]
+args = ["--dangerously-skip-permissions"]
+set = {{ {common}, ANTHROPIC_BASE_URL = "{url}", ANTHROPIC_API_KEY = "x", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1", CLAUDE_CODE_MAX_RETRIES = "0", IS_SANDBOX = "1" }}
+"#,
+        codex = tools.join("codex"),
+        claude = tools.join("claude"),
+    );
+    std::fs::write(root.join("agents.toml"), agents).unwrap();
+    house
+}
+
+/// The words in which each tool runs a command.
+fn command(agent: &str, command: &str) -> Turn {
+    let (name, arguments) = match agent {
+        "codex" => ("exec_command", json!({ "cmd": command })),
+        _ => ("Bash", json!({ "command": command, "description": "as asked" })),
+    };
+    Turn::Call { name: name.to_owned(), arguments }
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "it never came: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn they_call_a_tool_finish_and_their_words_are_the_result() {
+    for agent in ["codex", "claude"] {
+        let Some(tools) = tools(agent) else { return };
+        let script = vec![command(agent, "echo from-the-tool > made.txt"), Turn::Say("All done.".to_owned())];
+        let model = FakeModel::with_tools(script).unwrap();
+        let house = house(&model, &tools);
+        let said = house.run(&["submit", "--agent", agent, "--input", "\"Make the file\"", "--wait"]);
+        assert_eq!((said.stdout.trim(), said.code), ("\"All done.\"", 0), "{agent}: {}", said.stderr);
+        let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
+        let made = house.0.root().join("attempts").join(&task).join(format!("{agent}.0/made.txt"));
+        assert_eq!(std::fs::read_to_string(made).unwrap(), "from-the-tool\n");
+        let logs = house.run(&["task", "logs", &task]).stdout;
+        assert!(logs.contains("echo from-the-tool") && logs.contains("All done.") && logs.contains("used "), "{logs}");
+        let asked = model.asked();
+        assert_eq!(asked.len(), 2, "{agent}");
+        assert!(asked[0].body.to_string().contains("Make the file"));
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
+
+#[test]
+fn what_goes_wrong_at_the_model_is_the_reason_of_the_failure() {
+    let limit = json!({ "error": { "type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 3600 } });
+    let broken = |body: Value| Turn::Status { code: 429, headers: Vec::new(), body };
+    let cases = [
+        ("codex", Turn::Cut("Half a".to_owned()), "stream disconnected"),
+        ("codex", broken(limit), "its provider turns it away: You’ve hit your usage limit"),
+        ("claude", Turn::Cut("Half a".to_owned()), "API Error"),
+        (
+            "claude",
+            broken(json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow down" } })),
+            "turns it away",
+        ),
+    ];
+    for (agent, turn, words) in cases {
+        let Some(tools) = tools(agent) else { return };
+        let model = FakeModel::with_tools(vec![turn; 20]).unwrap();
+        let house = house(&model, &tools);
+        let said = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1", "--wait"]);
+        assert_ne!(said.code, 0, "{agent} {words}: {}", said.stdout);
+        assert!(said.stderr.contains(words), "{agent}: {} does not say {words:?}", said.stderr);
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
+
+/// The daemon dies while the agent waits for its model; the next one goes on with the same conversation, and nobody of the first life is left.
+#[test]
+fn after_a_kill_the_conversation_goes_on() {
+    for agent in ["codex", "claude"] {
+        let Some(tools) = tools(agent) else { return };
+        let script = vec![
+            command(agent, "echo first > made.txt"),
+            Turn::Hang("I am".to_owned()),
+            Turn::Say("Done at last.".to_owned()),
+        ];
+        let model = FakeModel::with_tools(script).unwrap();
+        let house = house(&model, &tools);
+        let task =
+            house.run(&["submit", "--agent", agent, "--input", "\"Remember the parrot\""]).stdout.trim().to_owned();
+        until("the second request", || model.asked().len() == 2);
+        house.kill();
+        let said = house.run(&["task", "wait", &task]);
+        assert_eq!((said.stdout.trim(), said.code), ("\"Done at last.\"", 0), "{agent}: {}", said.stderr);
+        let last = model.asked().pop().unwrap().body.to_string();
+        assert!(last.contains("Remember the parrot") && last.contains("This was interrupted"), "{agent}: {last}");
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
