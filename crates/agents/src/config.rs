@@ -13,6 +13,7 @@
 //! [agents.coder]
 //! tool = "codex"                       # or claude, gemini, opencode, aider: what it says is understood, and conversations go on
 //! model = "gpt-5-codex"                # as the tool calls it
+//! provider = "openai"                  # held together with all others of it; without it, as the tool has it
 //! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
 //! ```
 
@@ -54,6 +55,8 @@ pub struct Script {
     /// More words for the tool.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Who serves it. All agents of a provider are held together when it turns one of them away.
+    pub provider: Option<Name>,
     /// Attempts at once.
     #[serde(default = "default_concurrency")]
     pub concurrency: usize,
@@ -145,6 +148,12 @@ impl Agents {
     /// The agent of this name.
     pub fn get(&self, name: &Name) -> Option<&Script> {
         self.scripts.get(name)
+    }
+
+    /// Who serves this agent: as it says, or as its tool has it, or nobody else's provider.
+    pub fn provider(name: &Name, script: &Script) -> String {
+        let usual = script.tool.and_then(Tool::provider).map(str::to_owned);
+        script.provider.as_ref().map(Name::to_string).or(usual).unwrap_or_else(|| format!("agent {name}"))
     }
 
     /// All of them, by name.

@@ -20,6 +20,13 @@ pub enum End {
         /// Whether another attempt may help.
         retryable: bool,
     },
+    /// Its provider turned it away: nothing was done.
+    Limited {
+        /// In the provider's words, for people.
+        reason: String,
+        /// Until when, in milliseconds since 1970, if it said so.
+        until_ms: Option<u64>,
+    },
 }
 
 /// Exit codes (of sysexits.h) that say the request itself is wrong: EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_CONFIG. Another attempt

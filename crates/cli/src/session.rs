@@ -132,5 +132,8 @@ pub(crate) fn warning(alert: &Alert) -> String {
         Alert::DiskFull(detail) => format!("warning: {detail}; waiting for space"),
         Alert::Poisoned(detail) => format!("warning: the store cannot be trusted any more: {detail}"),
         Alert::Unreadable(detail) => format!("warning: something stored could not be read: {detail}"),
+        Alert::Held { agent, reason, until_ms } => {
+            format!("warning: agent `{agent}` is held until {}: {reason}", crate::time::rfc3339(*until_ms))
+        }
     }
 }

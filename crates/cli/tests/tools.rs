@@ -104,28 +104,68 @@ fn they_call_a_tool_finish_and_their_words_are_the_result() {
 }
 
 #[test]
-fn what_goes_wrong_at_the_model_is_the_reason_of_the_failure() {
-    let limit = json!({ "error": { "type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 3600 } });
-    let broken = |body: Value| Turn::Status { code: 429, headers: Vec::new(), body };
-    let cases = [
-        ("codex", Turn::Cut("Half a".to_owned()), "stream disconnected"),
-        ("codex", broken(limit), "its provider turns it away: You’ve hit your usage limit"),
-        ("claude", Turn::Cut("Half a".to_owned()), "API Error"),
-        (
-            "claude",
-            broken(json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow down" } })),
-            "turns it away",
-        ),
-    ];
-    for (agent, turn, words) in cases {
+fn a_stream_that_is_cut_off_is_a_failure_that_says_so() {
+    for (agent, words) in [("codex", "stream disconnected"), ("claude", "API Error")] {
         let Some(tools) = tools(agent) else { return };
-        let model = FakeModel::with_tools(vec![turn; 20]).unwrap();
+        let model = FakeModel::with_tools(vec![Turn::Cut("Half a".to_owned()); 20]).unwrap();
         let house = house(&model, &tools);
         let said = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1", "--wait"]);
-        assert_ne!(said.code, 0, "{agent} {words}: {}", said.stdout);
+        assert_ne!(said.code, 0, "{agent}: {}", said.stdout);
         assert!(said.stderr.contains(words), "{agent}: {} does not say {words:?}", said.stderr);
         assert_eq!(house.run(&["down"]).code, 0);
     }
+}
+
+/// A usage limit of Codex's provider that ends at this time, in seconds since 1970.
+fn usage_limit(resets_at: u64) -> Turn {
+    let error =
+        json!({ "type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_at": resets_at });
+    Turn::Status { code: 429, headers: Vec::new(), body: json!({ "error": error }) }
+}
+
+fn now_s() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// Every agent that is held: its name, and why.
+fn held(house: &House) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let listed = house.json(&["agent", "list"]);
+    let agents = listed.as_array().unwrap().iter().filter(|agent| agent["held_until"].is_string());
+    agents.map(|agent| (text(&agent["name"]), text(&agent["held_because"]))).collect()
+}
+
+#[test]
+fn a_closed_window_holds_the_agent_and_costs_no_attempt() {
+    let Some(tools) = tools("codex") else { return };
+    let model = FakeModel::with_tools(vec![usage_limit(now_s() + 7_200)]).unwrap();
+    let house = house(&model, &tools);
+    let task = house.run(&["submit", "--agent", "codex", "--input", "\"Hello\"", "--max-attempts", "1"]).stdout;
+    until("the hold", || !held(&house).is_empty());
+    let [(name, reason)] = &held(&house)[..] else { panic!("only Codex is held") };
+    assert!(name == "codex" && reason.contains("usage limit"), "{name} {reason}");
+    let shown = house.json(&["task", "show", task.trim()]);
+    assert_eq!(
+        (&shown["steps"][0]["status"], &shown["steps"][0]["attempt"]),
+        (&"PENDING".into(), &0.into()),
+        "{shown}"
+    );
+    // A restart remembers it, and does not ask.
+    assert_eq!(house.run(&["down"]).code, 0);
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    assert_eq!((held(&house).len(), model.asked().len()), (1, 1));
+    assert_eq!(house.run(&["down"]).code, 0);
+}
+
+#[test]
+fn when_the_window_opens_the_work_goes_on_by_itself() {
+    let Some(tools) = tools("codex") else { return };
+    let model = FakeModel::with_tools(vec![usage_limit(now_s()), Turn::Say("Back again.".to_owned())]).unwrap();
+    let house = house(&model, &tools);
+    let said = house.run(&["submit", "--agent", "codex", "--input", "\"Hello\"", "--max-attempts", "1", "--wait"]);
+    assert_eq!((said.stdout.trim(), said.code), ("\"Back again.\"", 0), "{}", said.stderr);
+    assert_eq!((held(&house).len(), model.asked().len()), (0, 2));
+    assert_eq!(house.run(&["down"]).code, 0);
 }
 
 /// The daemon dies while the agent waits for its model; the next one goes on with the same conversation, and nobody of the first life is left.

@@ -66,6 +66,16 @@ impl<B: Blobs> World for Host<B> {
         self.scripts.as_mut().is_some_and(Scripts::refresh)
     }
 
+    fn hold(&mut self, agent: &Name, reason: &str, until_ms: Option<u64>) -> Option<u64> {
+        let now_ms = self.now().wall_ms;
+        self.scripts.as_mut()?.hold(agent, reason, until_ms, now_ms)
+    }
+
+    fn held_until(&mut self) -> Option<u64> {
+        let now_ms = self.now().wall_ms;
+        self.scripts.as_mut()?.held_until(now_ms)
+    }
+
     fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {
         Content::stow(bytes, &self.blobs)
     }

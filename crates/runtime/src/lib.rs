@@ -9,6 +9,7 @@
 pub mod builtin;
 pub mod clock;
 pub mod driver;
+pub mod held;
 pub mod host;
 pub mod rebuild;
 pub mod scripts;

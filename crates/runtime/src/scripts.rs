@@ -11,6 +11,7 @@
 
 use crate::{
     builtin::Builtin,
+    held::Held,
     secrets::{Vault, reference},
     settings::{Settings, size},
     world::{Finished, Hold, Late, Outcome, Pool, Work},
@@ -68,6 +69,7 @@ pub struct Scripts<B> {
     owner: String,
     blobs: B,
     limits: Limits,
+    held: Held,
     vault: Vault,
     news: News,
 }
@@ -109,8 +111,9 @@ impl<B: Blobs> Scripts<B> {
         processes.set_grace(limits.grace);
         let root = std::path::absolute(vault.root())?;
         let news = News::default();
-        let with_pools = with_pools(&agents, limits);
-        Ok(Self { agents: with_pools, named: agents, processes, holds, root, owner, blobs, limits, vault, news })
+        let held = Held::read(&root);
+        let with_pools = with_pools(&agents, limits, &held);
+        Ok(Self { agents: with_pools, named: agents, processes, holds, root, owner, blobs, limits, held, vault, news })
     }
 
     /// Where what is new is put; the driver must be told ([`crate::driver::Handle::refresh`]).
@@ -127,8 +130,24 @@ impl<B: Blobs> Scripts<B> {
         self.named = agents.unwrap_or_else(|| std::mem::take(&mut self.named));
         self.limits = limits.unwrap_or(self.limits);
         self.processes.set_grace(self.limits.grace);
-        self.agents = with_pools(&self.named, self.limits);
+        self.agents = with_pools(&self.named, self.limits, &self.held);
         true
+    }
+
+    /// Holds the agent and whoever shares its provider; says until when. `None`: there is no such agent.
+    pub fn hold(&mut self, agent: &Name, reason: &str, until_ms: Option<u64>, now_ms: u64) -> Option<u64> {
+        let (script, _) = self.agents.get(agent)?;
+        let until_ms = self.held.hold(&Agents::provider(agent, script), reason, until_ms, now_ms);
+        self.agents = with_pools(&self.named, self.limits, &self.held);
+        Some(until_ms)
+    }
+
+    /// Lets go of those whose time is over; says when the next one's is.
+    pub fn held_until(&mut self, now_ms: u64) -> Option<u64> {
+        if self.held.release(now_ms) {
+            self.agents = with_pools(&self.named, self.limits, &self.held);
+        }
+        self.held.next_ms()
     }
 
     /// Whether there is an agent of this name.
@@ -187,9 +206,10 @@ impl<B: Blobs> Scripts<B> {
 }
 
 /// The agents with what their attempts take a place in. Whoever takes the name of a builtin agent does not get its work.
-fn with_pools(agents: &Agents, limits: Limits) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
+fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
     let pools = |name: &Name, script: &Script| {
-        let agent = Pool { name: format!("agent {name}").into(), places: script.concurrency };
+        let is_held = held.is_held(&Agents::provider(name, script));
+        let agent = Pool { name: format!("agent {name}").into(), places: if is_held { 0 } else { script.concurrency } };
         let llm = script.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
         let processes = Pool { name: PROCESSES.into(), places: limits.processes };
         [agent, processes].into_iter().chain(llm).collect()
@@ -259,5 +279,6 @@ fn outcome<B: Blobs>(end: End, blobs: &B) -> Outcome {
             Err(error) => Outcome::Failed { error: error.to_string(), retryable: true },
         },
         End::Failed { error, retryable } => Outcome::Failed { error, retryable },
+        End::Limited { reason, until_ms } => Outcome::Limited { reason, until_ms },
     }
 }

@@ -34,6 +34,17 @@ pub trait World: Send + 'static {
         false
     }
 
+    /// Holds the agent, and whoever shares its provider, until the time that this gives: till then none of them has a place. `None`: it
+    /// cannot be held.
+    fn hold(&mut self, _agent: &Name, _reason: &str, _until_ms: Option<u64>) -> Option<u64> {
+        None
+    }
+
+    /// Lets go of agents whose time is over; says when the next one's is.
+    fn held_until(&mut self) -> Option<u64> {
+        None
+    }
+
     /// The place for content that the driver made itself. What is long becomes a blob, which is durable when this returns.
     fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {
         Ok(Content::Inline(bytes))
@@ -106,6 +117,13 @@ pub enum Outcome {
     },
     /// Nothing was attempted: the node has only looked at the step.
     Weighed(Weighed),
+    /// Its provider turned it away. The attempt does not count, and the agent is *held* for a while.
+    Limited {
+        /// In the provider's words, for people.
+        reason: String,
+        /// Until when, by the wall clock, if it said so.
+        until_ms: Option<u64>,
+    },
 }
 
 /// What a node found when it looked at a step.
@@ -153,4 +171,13 @@ pub enum Alert {
     Poisoned(String),
     /// Something that was stored could not be read.
     Unreadable(String),
+    /// An agent is held, because its provider turned it away.
+    Held {
+        /// Which.
+        agent: Name,
+        /// Why.
+        reason: String,
+        /// Until when, by the wall clock.
+        until_ms: u64,
+    },
 }

@@ -4,7 +4,7 @@
 //! attempt, which is the smaller mistake.
 
 use super::Stop;
-use jiff::{Span, ToSpan as _, Zoned, civil, fmt::strtime};
+use jiff::{SignedDuration, Span, ToSpan as _, Zoned, civil, fmt::strtime};
 
 /// Words that mean it.
 const WORDS: [&str; 9] = [
@@ -18,6 +18,9 @@ const WORDS: [&str; 9] = [
     "overloaded",
     "resource_exhausted",
 ];
+
+/// How long ago a time of day may be and still mean today.
+const JUST_PASSED: SignedDuration = SignedDuration::from_mins(5);
 
 /// How a run ended that ended with these words.
 pub(super) fn stop(message: &str, now: &Zoned) -> Stop {
@@ -89,7 +92,9 @@ fn moment(words: &str, now: &Zoned) -> Option<Zoned> {
     let time = civil::Time::strptime("%I:%M%p", &clock).ok()?;
     if words.is_empty() {
         let today = now.date().to_datetime(time).to_zoned(now.time_zone().clone()).ok()?;
-        return if today > now { Some(today) } else { today.checked_add(1.day()).ok() };
+        // It says the minute alone: one that has just passed is now, and not tomorrow.
+        let is_over = today < now.checked_sub(JUST_PASSED).ok()?;
+        return if is_over { today.checked_add(1.day()).ok() } else { Some(today) };
     }
     let day: String = words.get(1)?.chars().take_while(char::is_ascii_digit).collect();
     let named = words.get(2).cloned();
@@ -115,6 +120,7 @@ mod tests {
                 Some("2026-09-23T14:13[Europe/Berlin]"),
             ),
             ("usage limit. Try again at 2:13 PM.", Some("2026-09-21T14:13[Europe/Berlin]")),
+            ("usage limit, try again at 9:58 AM", Some("2026-09-21T09:58[Europe/Berlin]")),
             ("usage limit, try again at 9:00 AM", Some("2026-09-22T09:00[Europe/Berlin]")),
             ("You've hit your limit · resets 3pm (America/New_York)", Some("2026-09-21T15:00[America/New_York]")),
             ("limit reached ∙ resets Oct 9, 5pm", Some("2026-10-09T17:00[Europe/Berlin]")),

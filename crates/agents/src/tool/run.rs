@@ -30,6 +30,16 @@ impl Tool {
         }
     }
 
+    /// Who serves it, unless it is set up otherwise. `None`: there is no usual one.
+    pub fn provider(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some("openai"),
+            Self::Claude => Some("anthropic"),
+            Self::Gemini => Some("google"),
+            Self::Opencode | Self::Aider => None,
+        }
+    }
+
     /// Whether a conversation can be given an id before it begins.
     fn takes_an_id(self) -> bool {
         matches!(self, Self::Claude | Self::Gemini)
@@ -171,7 +181,10 @@ impl Run {
         let failed = |error: String| End::Failed { error, retryable: true };
         match (stop, judged) {
             (Some(Stop::Failed(why)), _) => failed(why),
-            (Some(Stop::Limited { message, .. }), _) => failed(format!("its provider turns it away: {message}")),
+            (Some(Stop::Limited { message, until_ms }), _) => {
+                End::Limited { reason: format!("its provider turns it away: {message}"), until_ms }
+            }
+            (_, end @ End::Limited { .. }) => end,
             (_, End::Failed { error, retryable }) => End::Failed { error, retryable },
             (None, End::Done { .. }) if !is_plain => {
                 failed("it ended well and said nothing about its end: its output was cut off".to_owned())

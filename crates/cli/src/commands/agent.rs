@@ -1,8 +1,13 @@
 //! `relaymesh agent`
 
-use crate::{agents, args::Context, error::Error, exit::Exit, output};
+use crate::{agents, args::Context, error::Error, exit::Exit, output, time};
 use clap::Subcommand;
-use relaymesh_runtime::builtin::{AGENTS, Builtin};
+use relaymesh_agents::{Agents, Script, tool::Tool};
+use relaymesh_core::name::Name;
+use relaymesh_runtime::{
+    builtin::{AGENTS, Builtin},
+    held,
+};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -33,12 +38,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let Command::List = args.command;
     let agents = agents::read(&context.root)?;
     let scripts = agents.iter().filter(|(name, _)| !Builtin::knows(name));
+    let entries = held::entries(&context.root).unwrap_or_default();
+    let held =
+        |name: &Name, script: &Script| entries.get(&Agents::provider(name, script)).filter(|entry| !entry.is_over);
     if context.json {
         let builtin = AGENTS.iter().map(|(name, about)| json!({ "name": name, "kind": "builtin", "about": about }));
         let scripts = scripts.map(|(name, script)| {
+            let entry = held(name, script);
             json!({
-                "name": name, "kind": "script", "about": script.about,
+                "name": name, "kind": kind(script), "about": script.about, "provider": Agents::provider(name, script),
                 "command": script.command, "concurrency": script.concurrency,
+                "held_until": entry.map(|entry| time::rfc3339(entry.until_ms)),
+                "held_because": entry.map(|entry| &entry.reason),
             })
         });
         output::value(&builtin.chain(scripts).collect());
@@ -53,8 +64,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }));
     rows.extend(scripts.map(|(name, script)| {
         let about = if script.about.is_empty() { script.command.join(" ") } else { script.about.clone() };
-        vec![name.to_string(), "script".to_owned(), script.concurrency.to_string(), about]
+        let about = held(name, script).map_or(about, |entry| {
+            format!("held until {}: {}", time::rfc3339(entry.until_ms), output::clean(&entry.reason))
+        });
+        vec![name.to_string(), kind(script).to_owned(), script.concurrency.to_string(), about]
     }));
     output::line(&output::table(&rows));
     Ok(Exit::Done)
+}
+
+/// What sort of agent it is.
+fn kind(script: &Script) -> &'static str {
+    script.tool.map_or("script", Tool::program)
 }

@@ -153,6 +153,7 @@ impl Daemon {
                 Alert::DiskFull(_) => (Level::Error, "disk_full"),
                 Alert::Poisoned(_) => (Level::Error, "store_poisoned"),
                 Alert::Unreadable(_) => (Level::Error, "store_unreadable"),
+                Alert::Held { .. } => (Level::Warn, "agent_held"),
             };
             log.say(level, event, json!({ "alert": words }));
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);

@@ -364,7 +364,9 @@ impl Command {
             Self::Wait { .. }
             | Self::Claim { .. }
             | Self::Heartbeat { .. }
-            | Self::Finish { outcome: Outcome::Failed { .. } | Outcome::Weighed(_), .. }
+            | Self::Finish {
+                outcome: Outcome::Failed { .. } | Outcome::Weighed(_) | Outcome::Limited { .. }, ..
+            }
             | Self::Yield { .. }
             | Self::Life(_)
             | Self::Cancel { .. }

@@ -69,10 +69,11 @@ impl<R: Reader, W: World> Engine<R, W> {
             Ok(earlier(earlier(next_ms, self.scopes_due_ms), self.reader.next_due(now_ms)?))
         };
         let next_ms: Result<_, Error> = look();
-        self.due_ms = next_ms.unwrap_or_else(|error| {
+        let next_ms = next_ms.unwrap_or_else(|error| {
             self.world.alert(Alert::Unreadable(error.to_string()));
             Some(later_ms)
         });
+        self.due_ms = earlier(next_ms, self.world.held_until());
     }
 
     /// Approvals that nobody gave in time are denied.

@@ -2,6 +2,7 @@
 
 use super::{
     command::{Answer, Caller, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
+    commit::earlier,
     engine::Engine,
 };
 use crate::world::{Finished, Hold, Outcome, Weighed, World};
@@ -211,6 +212,18 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let body = Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
                 self.fenced(caller, hold, "fail", body)
             }
+            Outcome::Limited { reason, until_ms } => {
+                let step = self.step(hold.step.task, hold.step.index);
+                let agent = step.map(|(step, _)| step.spec.agent.clone()).ok_or(Refusal::NoTask)?;
+                // Before the step is given back: it must not be claimed again at once.
+                let Some(until_ms) = self.world.hold(&agent, &reason, until_ms) else {
+                    return self.finish(caller, hold, Outcome::Failed { error: reason, retryable: true });
+                };
+                self.due_ms = earlier(self.due_ms, Some(until_ms));
+                self.world.alert(crate::world::Alert::Held { agent, reason: reason.clone(), until_ms });
+                let body = Body::YieldWork { held: held(hold), reason: shortened(&reason) };
+                self.fenced(caller, hold, "yield", body)
+            }
             Outcome::Weighed(found) => {
                 let (verb, body) = match found {
                     Weighed::Passed => ("pass", Body::PassWork { held: held(hold) }),
@@ -261,7 +274,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Ok(()) => outcome,
                 Err(error) => Outcome::Failed { error: error.to_string(), retryable: false },
             },
-            Outcome::Failed { .. } | Outcome::Weighed(_) => outcome,
+            Outcome::Failed { .. } | Outcome::Weighed(_) | Outcome::Limited { .. } => outcome,
         }
     }
 

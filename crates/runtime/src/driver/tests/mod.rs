@@ -71,6 +71,8 @@ pub(super) struct Levers {
     pub(super) begun: VecDeque<Work>,
     pub(super) stopped: Vec<(StepId, u32)>,
     pub(super) alerts: Vec<Alert>,
+    /// Until when `narrow` is held.
+    pub(super) held_ms: Option<u64>,
 }
 
 /// `echo` answers at once, `fail` fails at once, `hold` is finished by the test, and so are `narrow` and `slim`, which have two places
@@ -99,6 +101,23 @@ impl World for TestWorld {
 
     fn pools(&self, agent: &Name) -> &[Pool] {
         if agent.as_str() == "narrow" || agent.as_str() == "slim" { &self.1 } else { &[] }
+    }
+
+    fn hold(&mut self, agent: &Name, _: &str, until_ms: Option<u64>) -> Option<u64> {
+        let pool = self.1.first_mut().filter(|_| agent.as_str() == "narrow")?;
+        pool.places = 0;
+        let mut levers = self.0.lock().unwrap();
+        levers.held_ms = Some(until_ms.unwrap_or(levers.wall_ms + 60_000));
+        levers.held_ms
+    }
+
+    fn held_until(&mut self) -> Option<u64> {
+        let mut levers = self.0.lock().unwrap();
+        let now_ms = levers.wall_ms;
+        if levers.held_ms.take_if(|until_ms| *until_ms <= now_ms).is_some() {
+            self.1[0].places = 2;
+        }
+        levers.held_ms
     }
 
     fn start(&mut self, work: Work) -> Option<Outcome> {

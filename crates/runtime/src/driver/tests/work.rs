@@ -1,8 +1,12 @@
 //! Attempts: failing, retrying, giving up, timing out, cancelling, compensating.
 
 use super::{Rig, done, failed, flow};
-use crate::driver::{Answer, Command, Until};
+use crate::{
+    driver::{Answer, Command, Until},
+    world::{Alert, Outcome as Ended},
+};
 use relaymesh_core::{
+    id::TaskId,
     op::CancelMode,
     task::{Outcome, Status},
 };
@@ -139,4 +143,43 @@ fn closing_gives_back_what_runs_without_counting_the_attempt() {
     let mut rig = rig.crash();
     rig.settle();
     assert_eq!(rig.begun().hold.epoch, 2);
+}
+
+#[test]
+fn a_provider_that_turns_an_agent_away_costs_no_attempt_and_is_asked_again_in_time() {
+    let mut rig = Rig::new();
+    let tasks: Vec<TaskId> = (0..3).map(|_| rig.single("narrow")).collect();
+    let until_ms = 1_000_000 + 90_000;
+    let limited = || Ended::Limited { reason: "usage limit".to_owned(), until_ms: Some(until_ms) };
+    // Two run, one waits. Both are turned away.
+    for _ in 0..2 {
+        let hold = rig.begun().hold;
+        rig.finish(hold, limited());
+    }
+    assert!(rig.levers.lock().unwrap().begun.is_empty(), "nobody is asked while it is held");
+    for task in &tasks {
+        assert_eq!((rig.step_status(*task, 0), rig.rows(*task).steps[0].attempt), (Status::Pending, 0));
+    }
+    assert_eq!(rig.rows(tasks[0]).steps[0].error.as_deref(), Some("usage limit"));
+    assert!(matches!(rig.alerts()[..], [Alert::Held { until_ms: told, .. }, Alert::Held { .. }] if told == until_ms));
+    rig.pass(89_999);
+    assert!(rig.levers.lock().unwrap().begun.is_empty());
+    let soon_ms = rig.levers.lock().unwrap().mono_ms + 1;
+    assert_eq!(rig.engine.wake_at(), Some(soon_ms), "nobody else would wake it");
+    rig.pass(1);
+    for _ in 0..3 {
+        let hold = rig.begun().hold;
+        rig.finish(hold, done("1"));
+    }
+    assert!(tasks.iter().all(|task| rig.status(*task) == Status::Success));
+    assert!(tasks.iter().all(|task| rig.rows(*task).steps[0].attempt == 1), "only the last attempt counts");
+}
+
+#[test]
+fn whoever_cannot_be_held_has_failed() {
+    let mut rig = Rig::new();
+    let task = rig.single("hold");
+    let hold = rig.begun().hold;
+    rig.finish(hold, Ended::Limited { reason: "usage limit".to_owned(), until_ms: None });
+    assert_eq!((rig.step_status(task, 0), rig.rows(task).steps[0].attempt), (Status::Retrying, 1));
 }

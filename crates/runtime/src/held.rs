@@ -1,0 +1,151 @@
+//! Providers that have enough of us for a while: their agents are *held*, and their steps wait without spending attempts.
+//!
+//! It is kept in a file, so that a restart does not ask too early and others can show it. The file is a courtesy: without it a held agent is
+//! asked once more, is turned away, and is held again.
+
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The file, in the root.
+pub const FILE: &str = "held.json";
+
+/// How long a provider is left alone that does not say how long; twice as long each time in a row.
+const FIRST_MS: u64 = 60_000;
+/// The longest of those.
+const LONGEST_MS: u64 = 16 * FIRST_MS;
+/// No provider is left alone for longer than this, whatever it says.
+const MOST_MS: u64 = 8 * 24 * 3_600_000;
+/// Nor for less.
+const LEAST_MS: u64 = 1_000;
+
+/// One provider that is held, or was a short time ago.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Until when, in milliseconds since 1970.
+    pub until_ms: u64,
+    /// Why, for people.
+    pub reason: String,
+    /// Whether it is over, and only remembered.
+    pub is_over: bool,
+    /// How often in a row it did not say how long.
+    times: u32,
+}
+
+/// Who is held.
+#[derive(Debug, Default)]
+pub struct Held {
+    file: PathBuf,
+    by_provider: BTreeMap<String, Entry>,
+}
+
+impl Held {
+    /// Who was held when the last life of this root ended.
+    pub fn read(root: &Path) -> Self {
+        Self { file: root.join(FILE), by_provider: entries(root).unwrap_or_default() }
+    }
+
+    /// Whether this provider is held.
+    pub fn is_held(&self, provider: &str) -> bool {
+        self.by_provider.get(provider).is_some_and(|entry| !entry.is_over)
+    }
+
+    /// Holds a provider; says until when. Of two that say how long, the later counts.
+    pub(crate) fn hold(&mut self, provider: &str, reason: &str, until_ms: Option<u64>, now_ms: u64) -> u64 {
+        let before = self.by_provider.get(provider);
+        let running_ms = before.filter(|entry| !entry.is_over).map_or(0, |entry| entry.until_ms);
+        let is_new = before.is_none_or(|entry| entry.is_over);
+        // Several attempts are turned away at once; that is one time.
+        let times = before.map_or(0, |entry| entry.times) + u32::from(is_new && until_ms.is_none());
+        let doubled = FIRST_MS.saturating_mul(1 << times.saturating_sub(1).min(16)).min(LONGEST_MS);
+        let wanted_ms = until_ms.unwrap_or_else(|| now_ms.saturating_add(doubled));
+        let until_ms = wanted_ms.clamp(now_ms.saturating_add(LEAST_MS), now_ms.saturating_add(MOST_MS)).max(running_ms);
+        let entry = Entry { until_ms, reason: reason.to_owned(), is_over: false, times };
+        self.by_provider.insert(provider.to_owned(), entry);
+        self.write();
+        until_ms
+    }
+
+    /// Lets go of those whose time is over, and forgets what was over long ago. Says whether anybody was let go of.
+    pub(crate) fn release(&mut self, now_ms: u64) -> bool {
+        let mut released = false;
+        for entry in self.by_provider.values_mut().filter(|entry| !entry.is_over && entry.until_ms <= now_ms) {
+            (entry.is_over, released) = (true, true);
+        }
+        let before = self.by_provider.len();
+        self.by_provider.retain(|_, entry| !entry.is_over || entry.until_ms.saturating_add(LONGEST_MS) > now_ms);
+        if released || self.by_provider.len() < before {
+            self.write();
+        }
+        released
+    }
+
+    /// When the next one's time is over.
+    pub(crate) fn next_ms(&self) -> Option<u64> {
+        self.by_provider.values().filter(|entry| !entry.is_over).map(|entry| entry.until_ms).min()
+    }
+
+    fn write(&self) {
+        let new = self.file.with_added_extension("new");
+        let written = serde_json::to_vec(&self.by_provider).map_err(io::Error::from);
+        // A courtesy: see above.
+        let _ = written.and_then(|bytes| std::fs::write(&new, bytes)).and_then(|()| std::fs::rename(&new, &self.file));
+    }
+}
+
+/// Who is held in this root, by provider, as the daemon has written it down.
+pub fn entries(root: &Path) -> Option<BTreeMap<String, Entry>> {
+    serde_json::from_slice(&std::fs::read(root.join(FILE)).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_held_until_it_said_and_over_a_restart() {
+        let root = tempfile::tempdir().unwrap();
+        let mut held = Held::read(root.path());
+        assert_eq!(held.hold("openai", "limit", Some(5_000_000), 1_000_000), 5_000_000);
+        assert_eq!(held.hold("openai", "limit", Some(4_000_000), 1_000_000), 5_000_000, "the later one counts");
+        let mut held = Held::read(root.path());
+        assert!(held.is_held("openai") && !held.is_held("anthropic"));
+        assert_eq!((held.release(4_999_999), held.next_ms()), (false, Some(5_000_000)));
+        assert_eq!((held.release(5_000_000), held.next_ms()), (true, None));
+        assert!(!Held::read(root.path()).is_held("openai"));
+    }
+
+    #[test]
+    fn who_does_not_say_how_long_is_left_alone_longer_each_time() {
+        let root = tempfile::tempdir().unwrap();
+        let mut held = Held::read(root.path());
+        let mut now_ms = 1_000_000;
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            let until_ms = held.hold("p", "429", None, now_ms);
+            assert_eq!(held.hold("p", "429", None, now_ms), until_ms, "turned away together counts once");
+            waits.push((until_ms - now_ms) / FIRST_MS);
+            now_ms = until_ms;
+            assert!(held.release(now_ms));
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 16]);
+        held.release(now_ms + LONGEST_MS);
+        assert_eq!(
+            held.hold("p", "429", None, now_ms + LONGEST_MS) - now_ms - LONGEST_MS,
+            FIRST_MS,
+            "forgotten by now"
+        );
+    }
+
+    #[test]
+    fn nonsense_is_bounded() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(FILE), "not json").unwrap();
+        let mut held = Held::read(root.path());
+        assert_eq!(held.hold("p", "", Some(u64::MAX), 7), 7 + MOST_MS);
+        assert_eq!(held.hold("q", "", Some(0), 7_000), 7_000 + LEAST_MS);
+    }
+}
