@@ -11,6 +11,7 @@
 mod agents;
 mod args;
 mod asked;
+mod bell;
 mod bench;
 mod bulk;
 mod commands;
