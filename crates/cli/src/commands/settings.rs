@@ -45,15 +45,9 @@ Examples:
   relaymesh settings schema > settings.schema.json    then \"$schema\": \"settings.schema.json\" in the file";
 
 /// What can be tuned, and what it is tuned to
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Show every setting, as the daemon has it; without a daemon, as it would start
     #[command(after_help = SHOW_EXAMPLES)]
     Show,
@@ -83,8 +77,8 @@ pub(crate) struct HistoryArgs {
 #[command(after_help = RELOAD_EXAMPLES)]
 pub(crate) struct ReloadArgs {}
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    match &args.command {
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::Show => show(context),
         Command::Reload => reload(&ReloadArgs {}, context),
         Command::History(args) => history(args, context),
