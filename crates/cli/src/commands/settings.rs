@@ -54,7 +54,6 @@ pub(crate) enum Command {
     /// Have the daemon read its settings again
     #[command(after_help = RELOAD_EXAMPLES)]
     Reload,
-    /// Show when which settings changed
     History(HistoryArgs),
     /// Print a JSON schema of the file
     #[command(after_help = SCHEMA_EXAMPLES)]
@@ -62,6 +61,8 @@ pub(crate) enum Command {
 }
 
 /// Show when which settings changed: names, never values
+///
+/// `relaymesh settings history` and `relaymesh settings-history` are the same command, and have one manual page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HISTORY_EXAMPLES)]
 pub(crate) struct HistoryArgs {
@@ -72,7 +73,7 @@ pub(crate) struct HistoryArgs {
 
 /// Have the daemon read its settings again
 ///
-/// All of them are taken up or none. The daemon also looks by itself every second.
+/// All of them are taken up or none. The daemon also looks by itself every second. `relaymesh settings reload` is the same command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = RELOAD_EXAMPLES)]
 pub(crate) struct ReloadArgs {}
