@@ -99,9 +99,10 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         }
         Command::Graph { flow, format } => {
             let request = flow::read(flow, &agents::read(&context.root)?)?;
-            output::line(&graph::draw(&schedule(&request, context)?, *format));
+            let drawing = graph::draw(&schedule(&request, context)?, *format);
+            output::text(context, "drawing", &drawing);
         }
-        Command::Schema => output::line(schema::FLOW.trim_end()),
+        Command::Schema => output::document(context, schema::FLOW),
     }
     Ok(Exit::Done)
 }

@@ -80,6 +80,15 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether it is about a root.
+    pub(crate) fn has_root(&self) -> bool {
+        let about_the_program = matches!(
+            self,
+            Self::Explain(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) | Self::Bench(_)
+        );
+        !about_the_program
+    }
+
     /// Does it.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Error> {
         match self {

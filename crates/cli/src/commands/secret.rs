@@ -133,12 +133,12 @@ fn typed(name: &Name) -> io::Result<Secret> {
     let before = tcgetattr(io::stdin())?;
     let mut silent = before.clone();
     silent.local_modes -= LocalModes::ECHO;
-    eprint!("value of {name}: ");
+    output::say(&format!("value of {name}: "));
     tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
     let mut text = String::new();
     let read = io::stdin().read_line(&mut text);
     tcsetattr(io::stdin(), OptionalActions::Now, &before)?;
-    eprintln!();
+    output::note("");
     read?;
     Ok(Secret::new(text.trim_end_matches(['\n', '\r']).to_owned()))
 }

@@ -84,7 +84,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         Command::Reload => reload(&ReloadArgs {}, context),
         Command::History(args) => history(args, context),
         Command::Schema => {
-            output::line(&format!("{:#}", page::schema()));
+            output::document(context, &format!("{:#}", page::schema()));
             Ok(Exit::Done)
         }
     }
