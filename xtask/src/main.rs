@@ -40,7 +40,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check everything, change nothing: format, lints, tidy, tests, doc tests, docs
+    /// Check everything, change nothing: format, lints, tidy, tests, docs
     #[command(after_help = "Example: cargo xtask verify")]
     Verify,
     /// Mend what can be mended: format the code and apply the lints' own suggestions
@@ -49,7 +49,7 @@ enum Command {
     /// Make the pages and the kept help texts again that come from the command line's own definition
     #[command(after_help = "Example: cargo xtask gen")]
     Gen,
-    /// Check the rules no compiler knows: arrows, purity, sizes, links, conformance rows
+    /// Check the rules no compiler knows: arrows, purity, sizes, links, conformance rows, examples
     #[command(after_help = "Example: cargo xtask tidy --report")]
     Tidy {
         /// Also print the median and the three largest files and functions

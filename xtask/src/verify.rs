@@ -30,7 +30,6 @@ fn steps() -> Vec<Step> {
         run("lints", true, Cmd::cargo("clippy --workspace --all-targets --locked -- -D warnings")),
         Step { name: "tidy", work: Work::Tidy, is_fixable: false },
         Step { name: "tests", work: Work::Test, is_fixable: false },
-        run("doc tests", false, Cmd::cargo("test --doc --workspace --locked")),
         run(
             "docs",
             false,

@@ -124,7 +124,7 @@ codes! {
     "0012" Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
     "0013" KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
     "0014" NotConfirmed   "not_confirmed"   Refused       [];
-    "0015" RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it with Ctrl-C: nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
+    "0015" RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it (`relaymesh down` stops a daemon, Ctrl-C a command): nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
     "0016" Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
     "0017" Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
     "0018" Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];

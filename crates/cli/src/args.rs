@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Try it:
-  relaymesh demo                                a small graph of agents, drawn while it runs, and a picture that they made
+  relaymesh demo                                a small graph of agents, drawn while it runs
   relaymesh run examples/hello.yaml --watch     one of builtin steps
   relaymesh task list                           what was submitted
   relaymesh log verify                          whether the log still holds what was put there

@@ -1,21 +1,22 @@
 //! Errors as they stand in a terminal.
 
+use crate::output;
 pub(crate) use relaymesh_api::error::{Code, Error, Place};
 
 /// Says it on stderr.
 pub(crate) fn print(error: &Error, json: bool) {
-    if json { eprintln!("{}", error.to_json()) } else { eprint!("{}", to_text(error)) }
+    if json { output::note(&error.to_json().to_string()) } else { output::say(&to_text(error)) }
 }
 
 /// The form that people read.
 pub(crate) fn to_text(error: &Error) -> String {
-    let (code, message) = (error.code, crate::output::clean(&error.message));
+    let (code, message) = (error.code, output::clean(&error.message));
     let mut text = format!("error[{}] {}: {message}\n", code.as_str(), code.number());
     if let Some(place) = &error.place {
         let number = place.line.to_string();
         let margin = " ".repeat(number.len());
         text += &format!("  {margin} --> {}:{}:{}\n", place.file, place.line, place.column);
-        text += &format!("  {number} | {}\n", crate::output::clean(&place.text));
+        text += &format!("  {number} | {}\n", output::clean(&place.text));
         // A long line is shown in part; what is not shown cannot be pointed at.
         if place.column <= place.text.chars().count() + 1 {
             text += &format!("  {margin} | {}^\n", " ".repeat(place.column.saturating_sub(1)));

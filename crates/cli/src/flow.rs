@@ -13,20 +13,26 @@ use crate::{
     suggest,
 };
 use relaymesh_agents::Agents;
-use relaymesh_core::task::request::{self, Request, StepRequest};
-use std::{io::Read as _, path::Path};
+use relaymesh_core::{
+    content::CONTENT_BYTES_MAX,
+    task::request::{self, Request, StepRequest},
+};
+use std::{
+    io::{ErrorKind, Read as _},
+    path::Path,
+};
 
 /// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
 /// of megabytes, and its keys and values as long as that.
 const SHOWN_CHARS_MAX: usize = 160;
 
-/// The longest file that is read.
-const FILE_BYTES_MAX: u64 = 8 << 20;
+/// The longest flow that is read.
+const FLOW_BYTES_MAX: usize = 8 << 20;
 
 /// Reads a flow; `-` is stdin.
 pub(crate) fn read(path: &Path, agents: &Agents) -> Result<Request, Error> {
     let file = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
-    let text = text(path)?;
+    let text = text(path, Wanted::Flow)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
         || (path == Path::new("-") && text.trim_start().starts_with('{'));
     parse(&text, &file, is_json, agents)
@@ -103,10 +109,14 @@ pub(crate) fn given(request: Request, argument: Option<&str>) -> Result<Request,
 /// Reads a JSON value given as an argument: the value itself, `@FILE`, or `-` for stdin.
 pub(crate) fn input(argument: &str) -> Result<serde_json::Value, Error> {
     let text = match argument.strip_prefix('@') {
-        Some(file) => text(Path::new(file))?,
-        None if argument == "-" => text(Path::new("-"))?,
+        Some(file) => text(Path::new(file), Wanted::Input)?,
+        None if argument == "-" => text(Path::new("-"), Wanted::Input)?,
         None => argument.to_owned(),
     };
+    if text.trim().is_empty() {
+        let error = Error::new(Code::BadInput, "--input: there is nothing in it, and JSON is wanted");
+        return Err(error.hint("nothing is `null` in JSON; without --input it is that, too"));
+    }
     relaymesh_core::canonical::parse(text.as_bytes()).map_err(|error| {
         let error = Error::new(Code::BadInput, format!("--input: {error}"));
         error.hint("a text is JSON only in quotes: --input '\"hello\"'; `--input @FILE` reads a file")
@@ -162,26 +172,42 @@ fn unknown_field(field: &str, expected: &[&str]) -> Error {
     error
 }
 
-fn text(path: &Path) -> Result<String, Error> {
+/// What a file is read for.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Flow,
+    Input,
+}
+
+/// What the file holds.
+fn text(path: &Path, wanted: Wanted) -> Result<String, Error> {
+    let (bytes_max, bad, too_long) = match wanted {
+        Wanted::Flow => (FLOW_BYTES_MAX, Code::BadFlow, Code::BadFlow),
+        Wanted::Input => (CONTENT_BYTES_MAX, Code::BadInput, Code::TooLong),
+    };
+    let at_most = bytes_max as u64 + 1;
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)
+        std::io::stdin().lock().take(at_most).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        std::fs::File::open(path).and_then(|file| file.take(at_most).read_to_end(&mut bytes))
     };
-    let name = path.display();
+    let name = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
     read.map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
-            return Error::new(Code::NoFile, format!("there is no file {name}"));
+        if error.kind() == ErrorKind::NotFound {
+            Error::new(Code::NoFile, format!("there is no file {name}"))
+        } else if error.kind() == ErrorKind::IsADirectory {
+            Error::new(Code::NoFile, format!("{name} is a folder, and a file is wanted"))
+        } else {
+            Error::new(Code::StoreIo, format!("cannot read {name}: {error}"))
         }
-        Error::new(Code::StoreIo, format!("cannot read {name}: {error}"))
     })?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(Error::new(Code::BadFlow, format!("{name} is longer than {FILE_BYTES_MAX} bytes")));
+    if bytes.len() > bytes_max {
+        return Err(Error::new(too_long, format!("{name} is longer than {bytes_max} bytes")));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::new(Code::BadFlow, format!("{name} is not UTF-8 text: byte {at} cannot be read"))
+        Error::new(bad, format!("{name} is not UTF-8 text: byte {at} cannot be read"))
     })
 }
 

@@ -8,9 +8,14 @@
 //! A command that writes asks the root's daemon, and starts one if there is none; with `--no-daemon` it opens the root in its own
 //! process and holds its lock. A command that reads uses a read-only connection and works beside either.
 
+// `eprintln!` panics when nobody listens; `output::note` does not.
+#![warn(clippy::print_stderr)]
+
 mod agents;
 mod args;
 mod asked;
+mod bell;
+#[allow(clippy::print_stderr, reason = "it measures, and what it says meanwhile is all for a person")]
 mod bench;
 mod bulk;
 mod commands;
@@ -36,7 +41,10 @@ mod view;
 mod watch;
 
 use args::Cli;
-use clap::Parser as _;
+use clap::{
+    CommandFactory as _, Parser as _,
+    error::{ContextKind, ErrorKind},
+};
 use error::{Code, Error};
 use std::process::ExitCode;
 
@@ -47,26 +55,63 @@ pub fn main() -> ExitCode {
         Err(answer) if answer.use_stderr() => return usage(&answer),
         Err(answer) => {
             // Help or version: asked for, so it is data.
-            let _ = answer.print();
+            output::written(answer.print());
             return ExitCode::SUCCESS;
         }
     };
     let context = cli.global.context();
-    match cli.command.run(&context) {
+    let checked = if cli.command.has_root() { root::is_folder(&context.root) } else { Ok(()) };
+    match checked.and_then(|()| cli.command.run(&context)) {
         Ok(exit) => exit.into(),
-        Err(error) => {
-            error::print(&error, context.json);
-            ExitCode::from(error.code.kind().exit_code())
-        }
+        Err(error) => failed(&error, context.json),
     }
 }
 
-/// The parser's own words, in the form of all errors.
+fn failed(error: &Error, json: bool) -> ExitCode {
+    error::print(error, json);
+    ExitCode::from(error.code.kind().exit_code())
+}
+
+/// The parser's own words, in the form of all errors: what it found is the message, its tips and the usage are hints.
 fn usage(answer: &clap::Error) -> ExitCode {
     let json = std::env::args_os().any(|argument| argument == "--json");
+    let help = help_instead(answer);
+    if let (Some(help), false) = (&help, json) {
+        // Nobody said what to do, so the help says what can be done.
+        output::say(help);
+        return ExitCode::from(Code::Usage.kind().exit_code());
+    }
     let text = answer.render().to_string();
-    let text = text.trim_end();
-    let error = Error::new(Code::Usage, text.strip_prefix("error: ").unwrap_or(text));
-    error::print(&error, json);
-    ExitCode::from(error.code.kind().exit_code())
+    let found = text.trim_end().split("\n\n").next().unwrap_or_default();
+    let found = found.strip_prefix("error: ").unwrap_or(found);
+    let mut error = Error::new(Code::Usage, if help.is_some() { "a command is missing" } else { found });
+    for line in help.as_ref().unwrap_or(&text).lines().map(str::trim) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            error.hints.push(tip.to_owned());
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            error.hints.push(format!("usage: {}", without_globals(usage)));
+        }
+    }
+    error.hints.push("`--help` in place of the arguments shows all of them, with examples".to_owned());
+    failed(&error, json)
+}
+
+/// The help of a command of which no subcommand was given. The parser gives it itself, unless it has an option from the environment.
+fn help_instead(answer: &clap::Error) -> Option<String> {
+    if answer.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Some(answer.render().to_string());
+    }
+    let path = answer.get(ContextKind::InvalidSubcommand).filter(|_| answer.kind() == ErrorKind::MissingSubcommand)?;
+    let mut command = Cli::command();
+    command.build();
+    let path = path.to_string();
+    let mut words = path.split(' ').skip(1);
+    let found = words.try_fold(&mut command, |command, word| command.find_subcommand_mut(word))?;
+    Some(found.render_help().to_string())
+}
+
+/// The parser repeats those that it has from the environment, and they are everywhere.
+fn without_globals(usage: &str) -> String {
+    let globals = ["--root <DIR> ", "--namespace <NS> ", "--no-daemon ", "--json "];
+    globals.iter().fold(usage.to_owned(), |usage, global| usage.replace(global, ""))
 }

@@ -3,7 +3,7 @@
 use crate::error::{Code, Error};
 use relaymesh_core::{
     id::TaskId,
-    task::{Step, TaskRows},
+    task::{Step, Task, TaskRows},
 };
 use relaymesh_store::{Reader, TaskFilter};
 
@@ -11,6 +11,8 @@ use relaymesh_store::{Reader, TaskFilter};
 const PART_CHARS_MIN: usize = 4;
 /// Parts of ids are looked for among this many of the newest tasks.
 const NEWEST: usize = 1000;
+/// How many tasks are read at once.
+const PAGE: usize = 256;
 
 /// The rows of the task with this id, or with the only id among the newest that begins or ends like this.
 pub(crate) fn task(reader: &mut impl Reader, text: &str) -> Result<TaskRows, Error> {
@@ -32,6 +34,21 @@ pub(crate) fn step<'a>(rows: &'a TaskRows, text: &str) -> Result<(u16, &'a Step)
             Error::new(Code::NoStep, format!("{} has no step `{}`", rows.task.id, crate::output::short(text, 64)));
         error.hint(format!("its steps are: {}", names.join(", ")))
     })
+}
+
+/// Tells of every task that fits, the newest first, and reads them in pages.
+pub(crate) fn each_task<R: Reader>(
+    reader: &mut R,
+    filter: &TaskFilter,
+    mut tell: impl FnMut(&mut R, Task) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut before = None;
+    loop {
+        let page = reader.tasks(filter, before, PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        before = Some(last.key);
+        page.into_iter().try_for_each(|task| tell(reader, task))?;
+    }
 }
 
 fn by_part(reader: &mut impl Reader, text: &str) -> Result<Option<TaskId>, Error> {

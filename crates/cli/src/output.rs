@@ -1,21 +1,30 @@
 //! What goes to the terminal: data to stdout, talk to stderr.
 
+use crate::args::Context;
 use relaymesh_core::task::Status;
-use serde_json::Value;
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use serde_json::{Value, json};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
 /// What the shell reports for a program that wrote into a closed pipe.
 const CLOSED_PIPE: i32 = 128 + 13;
+/// The exit code of errors of the disk.
+const IO: i32 = 9;
 
 /// Writes one line of data and flushes it, so that a reader on the other end has it now.
 pub(crate) fn line(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    if let Err(error) = writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-        if error.kind() != ErrorKind::BrokenPipe {
-            eprintln!("error: cannot write to stdout: {error}");
+    written(writeln!(stdout, "{text}").and_then(|()| stdout.flush()));
+}
+
+/// Ends the program when data could not be written. Whatever was acknowledged is durable, so there is nothing to tidy up.
+pub(crate) fn written(result: io::Result<()>) {
+    match result {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(CLOSED_PIPE),
+        Err(error) => {
+            note(&format!("error: cannot write to stdout: {error}"));
+            std::process::exit(IO);
         }
-        // Nobody reads any more. Whatever was acknowledged is durable, so there is nothing to tidy up.
-        std::process::exit(CLOSED_PIPE);
     }
 }
 
@@ -24,9 +33,27 @@ pub(crate) fn value(value: &Value) {
     if std::io::stdout().is_terminal() { line(&format!("{value:#}")) } else { line(&value.to_string()) }
 }
 
-/// Says something that is not data.
+/// Writes a text as data; for programs it is a value by this name.
+pub(crate) fn text(context: &Context, name: &str, text: &str) {
+    if context.json { value(&json!({ name: text })) } else { line(text.trim_end()) }
+}
+
+/// Writes a JSON document that people read as well: as it was written, or for programs on one line.
+pub(crate) fn document(context: &Context, text: &str) {
+    match serde_json::from_str(text) {
+        Ok(read) if context.json => value(&read),
+        Ok(_) | Err(_) => line(text.trim_end()),
+    }
+}
+
+/// Says something that is not data, on a line of its own.
 pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    say(&format!("{text}\n"));
+}
+
+/// The same as it is. When nobody listens any more it is not said, and nothing else changes: talk is not what a command is for.
+pub(crate) fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Whether a person can be asked.
@@ -36,7 +63,7 @@ pub(crate) fn is_interactive() -> bool {
 
 /// Asks a yes-or-no question; anything but yes is no.
 pub(crate) fn ask(question: &str) -> bool {
-    eprint!("{question} [y/N] ");
+    say(&format!("{question} [y/N] "));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }

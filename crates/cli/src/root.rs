@@ -8,11 +8,33 @@ use relaymesh_core::id::NodeId;
 use relaymesh_runtime::settings::Settings;
 use relaymesh_store::Store as _;
 use relaymesh_store_sqlite::{Options, Root, SqliteReader, SqliteStore};
-use std::path::Path;
+use std::{io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path};
 
 /// Whether there is a root in this folder.
 pub(crate) fn exists(folder: &Path) -> bool {
     Root::new(folder).database().exists()
+}
+
+/// A root is a folder that we may look into, or will be one. Said once, here, and not by whichever file is not found in it.
+pub(crate) fn is_folder(root: &Path) -> Result<(), Error> {
+    let there = root.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
+    match there {
+        Some((path, found)) if !found.is_dir() => {
+            let message = format!("the root cannot be {}: {} is no folder", root.display(), path.display());
+            Err(Error::new(Code::Usage, message).hint("`--root DIR` or RELAYMESH_ROOT names the folder"))
+        }
+        Some((path, found)) if path == root => match path.read_dir() {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(shut(root, found.uid())),
+            Ok(_) | Err(_) => Ok(()),
+        },
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A root of somebody else.
+fn shut(root: &Path, owner: u32) -> Error {
+    let message = format!("we may not look into {}: it belongs to user {owner}", root.display());
+    Error::new(Code::StoreIo, message).hint("run as that user, or name another root with `--root DIR`")
 }
 
 /// Makes a root with a fresh node id.

@@ -145,5 +145,11 @@ fn a_tail_goes_on_with_what_is_written_meanwhile() {
         [tail.next(), tail.next(), tail.next()].map(|mut line| line["kind"].take()),
         ["ScheduleJob", "ClaimWork", "CompleteJob"]
     );
+    // Not only what is about tasks, and not only while there is a daemon.
+    assert_eq!(house.run(&["lock", "acquire", "a"]).code, 0);
+    assert_eq!(tail.next()["kind"], "AcquireLock");
+    assert_eq!(house.run(&["down"]).code, 0);
+    assert_eq!(house.0.run(&["message", "send", "--to", "ben", "--input", "1"]).code, 0);
+    assert_eq!(tail.next()["kind"], "SendMessage");
     tail.kill();
 }

@@ -4,62 +4,67 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
+#[allow(dead_code, reason = "the kill test and the torture tests use the rest")]
+mod harness;
 
 use common::{
     house::House,
     wire::{Wire, submit, until},
 };
+use harness::disk::Disk;
 use relaymesh_api::error::Code;
 use relaymesh_core::task::Status;
 use relaymesh_runtime::driver::{Answer, Command as Ask, Until};
 use serde_json::json;
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Commits stop below 16 MiB of free space, so a few MiB more fill up soon.
-const DISK: &str = "size=22m,mode=0700";
-const BALLAST_BYTES: usize = 2 << 20;
+const ROOM_BYTES: u64 = 12 << 20;
+const BALLAST_BYTES: usize = 8 << 20;
 /// More submits than fit.
 const SUBMITS_MAX: u64 = 2_000;
 const DISK_FULL: i32 = 7;
 
-/// A house whose root is a disk of its own. The daemon goes before the disk does.
-struct Small {
-    house: House,
-    disk: Disk,
-}
-
-struct Disk(PathBuf);
-
-impl Small {
-    /// `None` where mounting is not allowed; said loudly.
-    fn new() -> Option<Self> {
-        let house = House::new();
-        let root = house.0.root();
-        std::fs::create_dir(&root).unwrap();
-        let ran = Command::new("mount").args(["-t", "tmpfs", "-o", DISK, "tmpfs"]).arg(&root).output().unwrap();
-        if !ran.status.success() {
-            let why = String::from_utf8_lossy(&ran.stderr);
-            eprintln!("SKIPPED: a full disk needs a tmpfs of its own, and mounting one is not allowed here: {why}");
-            return None;
-        }
-        Some(Self { house, disk: Disk(root) })
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-        // The house could not remove its folder while the disk was there.
-        let _ = self.0.parent().map(std::fs::remove_dir_all);
-    }
-}
-
 #[test]
 fn a_full_disk_refuses_and_reads_and_goes_on_without_a_restart_when_there_is_room() {
-    let Some(small) = Small::new() else { return };
-    let house = &small.house;
-    let ballast = small.disk.0.join("ballast");
+    fill_up(Disk::mounted);
+}
+
+/// The same, whatever may be mounted: there the store stops early, and here it runs into the wall.
+#[test]
+fn so_does_a_disk_that_is_full_before_anybody_saw_it_coming() {
+    fill_up(Disk::bounded);
+}
+
+fn fill_up(disk: fn(&Path, u64) -> Option<Disk>) {
+    let mut house = House::new();
+    let root = house.0.root();
+    let _left = Left(house.0.folder.path().to_owned());
+    std::fs::create_dir(&root).unwrap();
+    let Some(disk) = disk(&root, ROOM_BYTES) else { return };
+    house.0.variables = disk.variables(house.0.folder.path());
+    {
+        // The daemon goes before the disk does.
+        let house = house;
+        fill(&house);
+    }
+    drop(disk);
+}
+
+/// A house cannot remove its folder while there is a disk in it.
+struct Left(PathBuf);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn fill(house: &House) {
+    let ballast = house.0.root().join("ballast");
     std::fs::write(&ballast, vec![7; BALLAST_BYTES]).unwrap();
     let wire = Wire::to(house);
     let pid = house.pid();

@@ -57,9 +57,14 @@ fn there_is_a_manual_page_for_every_command() {
     let page = mesh.run(&["man"]).stdout;
     assert!(page.contains(".TH relaymesh 1"), "{page}");
     assert_eq!(mesh.run(&["man", "--out", "pages"]).code, 0);
-    for path in commands(&mesh) {
+    let commands = commands(&mesh);
+    for path in &commands {
         let name = format!("{}.1", path.replace(' ', "-"));
         let text = std::fs::read_to_string(mesh.folder.path().join("pages").join(&name)).unwrap_or_default();
         assert!(text.contains(".SH SYNOPSIS"), "there is no {name}");
+        // `settings history` and `settings-history` have one page, which must be about both.
+        let words = path.replace('-', "\\-");
+        let alone = commands.iter().filter(|other| other.replace(' ', "-") == path.replace(' ', "-")).count() == 1;
+        assert!(alone || text.contains(&format!("`{words}`")), "{name} is of another command than {path}");
     }
 }

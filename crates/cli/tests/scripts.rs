@@ -123,6 +123,19 @@ fn cancel_reaches_the_process_and_keeps_what_it_had_said() {
 }
 
 #[test]
+fn whoever_follows_hears_each_word_when_it_is_said_and_that_there_are_no_more() {
+    let says = "echo one >&2; until [ -e go ]; do sleep 0.01; done; echo two >&2; echo 1";
+    let house = house(&[("says", says, "")]);
+    let task = house.run(&["submit", "--agent", "says"]).stdout.trim().to_owned();
+    let mut following = house.start(&["task", "logs", &task, "--follow", "--json"]);
+    assert_eq!(following.next()["line"], "one");
+    let work = attempts(&house, &task)[0].join("work");
+    std::fs::write(work.join("go"), "").unwrap();
+    assert_eq!(following.next()["line"], "two");
+    assert_eq!(following.end(), 0);
+}
+
+#[test]
 fn logs_show_what_each_attempt_said_and_follow_until_the_end() {
     let house = house(&[("talk", "echo one >&2; echo two >&2; sleep 0.1; printf three >&2; echo result", "")]);
     let task = submitted(&house, "talk");

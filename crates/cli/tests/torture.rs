@@ -16,7 +16,7 @@ mod faults;
 #[path = "harness/torture/full.rs"]
 mod full;
 
-use harness::{flow::Flow, striker::Striker};
+use harness::{disk::Disk, flow::Flow, striker::Striker};
 
 #[test]
 #[ignore = "slow: cargo xtask torture"]
@@ -37,7 +37,13 @@ fn a_write_without_room_loses_nothing() {
 #[test]
 #[ignore = "slow: cargo xtask torture"]
 fn a_full_disk_refuses_and_goes_on_once_there_is_room() {
-    full::fill_a_disk();
+    full::fill_a_disk(Disk::mounted);
+}
+
+#[test]
+#[ignore = "slow: cargo xtask torture"]
+fn so_does_a_disk_that_is_full_before_anybody_saw_it_coming() {
+    full::fill_a_disk(Disk::bounded);
 }
 
 #[test]

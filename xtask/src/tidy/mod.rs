@@ -4,6 +4,7 @@
 //! text. A finding says where, what is wrong, and what to do.
 
 mod arrows;
+mod examples;
 mod links;
 mod purity;
 mod rows;
@@ -45,6 +46,7 @@ pub(crate) fn run(workspace: &Workspace, report: bool) -> Result {
         ("sizes", sizes::check(&tree)),
         ("links", links::check(&tree)),
         ("rows", rows::check(&tree)),
+        ("examples", examples::check(&tree)),
     ];
     let mut total = 0;
     for (name, mut findings) in checks {

@@ -20,22 +20,16 @@ An agent of your own, in agents.toml:
   concurrency = 2";
 
 /// Who can do the work
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Show every agent
     #[command(after_help = EXAMPLES)]
     List,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let Command::List = args.command;
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
+    let Command::List = command;
     let agents = agents::read(&context.root)?;
     let scripts = agents.iter().filter(|(name, _)| !Builtin::knows(name));
     let entries = held::entries(&context.root).unwrap_or_default();

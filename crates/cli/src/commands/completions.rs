@@ -25,9 +25,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, _: &Context) -> Result<Exit, Error> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "relaymesh", &mut script);
-    output::line(String::from_utf8_lossy(&script).trim_end());
+    output::text(context, "script", &String::from_utf8_lossy(&script));
     Ok(Exit::Done)
 }

@@ -61,15 +61,9 @@ Examples:
 In the first line of a flow, for editors that know YAML: # yaml-language-server: $schema=flow.schema.json";
 
 /// Look at a flow without running it
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Check a flow: nothing is submitted
     #[command(after_help = CHECK)]
     Check {
@@ -95,8 +89,8 @@ enum Command {
     Schema,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    match &args.command {
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::Check { flow, input } => {
             let request = flow::read(flow, &agents::read(&context.root)?)?;
             let request = if input.is_some() { flow::given(request, input.as_deref())? } else { request };
@@ -105,9 +99,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
         Command::Graph { flow, format } => {
             let request = flow::read(flow, &agents::read(&context.root)?)?;
-            output::line(&graph::draw(&schedule(&request, context)?, *format));
+            let drawing = graph::draw(&schedule(&request, context)?, *format);
+            output::text(context, "drawing", &drawing);
         }
-        Command::Schema => output::line(schema::FLOW.trim_end()),
+        Command::Schema => output::document(context, schema::FLOW),
     }
     Ok(Exit::Done)
 }

@@ -30,15 +30,9 @@ Examples:
 ///
 /// Locks are advisory: they stop nobody who does not ask. Each has a fence, a number that only grows: whoever guards the
 /// thing itself refuses a smaller one than it has seen. A lock that has run out is in nobody's way.
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Take a lock, and print what proves it: TOKEN:FENCE
     #[command(after_help = EXAMPLES)]
     Acquire(Acquire),
@@ -71,7 +65,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct Acquire {
+pub(crate) struct Acquire {
     /// A key, or a path glob with `*`, `?` and `**`
     #[arg(value_name = "KEY")]
     key: Key,
@@ -98,9 +92,9 @@ struct Acquire {
     purpose: String,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     let namespace = context.namespace.clone();
-    let command = match args.command {
+    let command = match command {
         Command::List => return list(context),
         Command::Acquire(asked) => LockCommand::Acquire {
             namespace,

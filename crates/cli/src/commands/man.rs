@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         let mut page = Vec::new();
         let written = clap_mangen::Man::new(Cli::command()).render(&mut page);
         written.map_err(|error| Error::new(Code::Internal, format!("cannot make the page: {error}")))?;
-        output::line(String::from_utf8_lossy(&page).trim_end());
+        output::text(context, "page", &String::from_utf8_lossy(&page));
         return Ok(Exit::Done);
     };
     let failed = |error| Error::new(Code::StoreIo, format!("cannot write to {}: {error}", folder.display()));

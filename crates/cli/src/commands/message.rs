@@ -33,15 +33,9 @@ const LEASE_MS: u64 = 120_000;
 ///
 /// Delivery is at least once: whoever takes a message and stays silent loses it to the next, until it is acknowledged,
 /// answered, too old, or was delivered too often.
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Say something to an agent, and print THREAD and MESSAGE
     #[command(after_help = EXAMPLES)]
     Send(Box<SendArgs>),
@@ -96,7 +90,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct SendArgs {
+pub(crate) struct SendArgs {
     /// Who is to hear it
     #[arg(long, value_name = "NAME")]
     to: Name,
@@ -128,13 +122,13 @@ struct SendArgs {
 
 /// A delivery, as it is printed: THREAD:MESSAGE:EPOCH:TOKEN.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+pub(crate) struct Held {
     thread: ThreadId,
     held: HeldMessage,
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    let command = command(args.command, context)?;
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    let command = self::command(command, context)?;
     match link::once(context, Missing::Make, DriverCommand::Message(command))? {
         Answer::Message { thread, message, state } if context.json => {
             output::value(&json!({ "thread": thread, "message": message, "state": state }));

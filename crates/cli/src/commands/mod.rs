@@ -42,23 +42,34 @@ pub(crate) enum Command {
     Status(status::Args),
     Submit(submit::Args),
     Run(run::Args),
-    Flow(flow::Args),
-    Task(task::Args),
-    Approvals(approvals::Args),
+    #[command(subcommand)]
+    Flow(flow::Command),
+    #[command(subcommand)]
+    Task(task::Command),
+    #[command(subcommand)]
+    Approvals(approvals::Command),
     Approve(approve::Args),
     Deny(deny::Args),
-    Dead(dead::Args),
-    Agent(agent::Args),
-    Message(message::Args),
-    Lock(lock::Args),
+    #[command(subcommand)]
+    Dead(dead::Command),
+    #[command(subcommand)]
+    Agent(agent::Command),
+    #[command(subcommand)]
+    Message(message::Command),
+    #[command(subcommand)]
+    Lock(lock::Command),
     Ns(ns::Args),
     Purge(purge::Args),
-    Settings(settings::Args),
+    #[command(subcommand)]
+    Settings(settings::Command),
     ReloadSettings(settings::ReloadArgs),
     SettingsHistory(settings::HistoryArgs),
-    Secret(secret::Args),
-    Audit(audit::Args),
-    Log(log::Args),
+    #[command(subcommand)]
+    Secret(secret::Command),
+    #[command(subcommand)]
+    Audit(audit::Command),
+    #[command(subcommand)]
+    Log(log::Command),
     Doctor(doctor::Args),
     Explain(explain::Args),
     Completions(completions::Args),
@@ -69,6 +80,15 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether it is about a root.
+    pub(crate) fn has_root(&self) -> bool {
+        let about_the_program = matches!(
+            self,
+            Self::Explain(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) | Self::Bench(_)
+        );
+        !about_the_program
+    }
+
     /// Does it.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Error> {
         match self {
@@ -79,23 +99,23 @@ impl Command {
             Self::Status(args) => status::run(&args, context),
             Self::Submit(args) => submit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
-            Self::Flow(args) => flow::run(&args, context),
-            Self::Task(args) => task::run(args, context),
-            Self::Approvals(args) => approvals::run(args, context),
+            Self::Flow(command) => flow::run(&command, context),
+            Self::Task(command) => task::run(command, context),
+            Self::Approvals(command) => approvals::run(command, context),
             Self::Approve(args) => approve::run(&args, context),
             Self::Deny(args) => deny::run(&args, context),
-            Self::Dead(args) => dead::run(args, context),
-            Self::Agent(args) => agent::run(&args, context),
-            Self::Message(args) => message::run(args, context),
-            Self::Lock(args) => lock::run(args, context),
+            Self::Dead(command) => dead::run(command, context),
+            Self::Agent(command) => agent::run(&command, context),
+            Self::Message(command) => message::run(command, context),
+            Self::Lock(command) => lock::run(command, context),
             Self::Ns(args) => ns::run(&args, context),
             Self::Purge(args) => purge::run(&args, context),
-            Self::Settings(args) => settings::run(&args, context),
+            Self::Settings(command) => settings::run(&command, context),
             Self::ReloadSettings(args) => settings::reload(&args, context),
             Self::SettingsHistory(args) => settings::history(&args, context),
-            Self::Secret(args) => secret::run(&args, context),
-            Self::Audit(args) => audit::run(args, context),
-            Self::Log(args) => log::run(args, context),
+            Self::Secret(command) => secret::run(&command, context),
+            Self::Audit(command) => audit::run(command, context),
+            Self::Log(command) => log::run(command, context),
             Self::Doctor(args) => doctor::run(&args, context),
             Self::Explain(args) => explain::run(&args, context),
             Self::Completions(args) => completions::run(&args, context),

@@ -47,7 +47,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let kept = settings::current(context)?.settings.retention();
     let retention = Retention { done_retention_days: args.days.unwrap_or(kept.done_retention_days), ..kept };
     let until_ms = retention.purge_until_ms(time::now_ms());
-    confirm(args, scopes.len(), until_ms)?;
+    confirm(args.yes, || match scopes.len() {
+        0 => format!("everything that ended before {}", time::rfc3339(until_ms)),
+        count => format!("{count} tasks or threads"),
+    })?;
     let count = link::with(context, Missing::Refuse, |ask| {
         if scopes.is_empty() {
             return upkeep::sweep(ask, until_ms, &mut |_| {});
@@ -57,15 +60,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
         Ok(scopes.len() as u64)
     })?;
-    if context.json {
-        output::value(&json!({ "purged": count }));
-    } else {
-        output::line(&format!("{count} purged"));
-        if count > 0 {
-            output::note("  next: `relaymesh log compact` lets go of their ops, inputs and results");
-        }
-    }
-    Ok(Exit::Done)
+    Ok(purged(context, count))
 }
 
 /// The task or thread with this id.
@@ -76,14 +71,25 @@ fn scope(reader: &mut SqliteReader, text: &str) -> Result<Scope, Error> {
     lookup::task(reader, text).map(|rows| Scope::Task(rows.task.id))
 }
 
-fn confirm(args: &Args, count: usize, until_ms: u64) -> Result<(), Error> {
-    if args.yes {
+/// Says how many are gone.
+pub(in crate::commands) fn purged(context: &Context, count: u64) -> Exit {
+    if context.json {
+        output::value(&json!({ "purged": count }));
+    } else {
+        output::line(&format!("{count} purged"));
+        if count > 0 {
+            output::note("  next: `relaymesh log compact` lets go of their ops, inputs and results");
+        }
+    }
+    Exit::Done
+}
+
+/// Makes sure that somebody wants it.
+pub(in crate::commands) fn confirm(yes: bool, what: impl FnOnce() -> String) -> Result<(), Error> {
+    if yes {
         return Ok(());
     }
-    let what = match count {
-        0 => format!("everything that ended before {}", time::rfc3339(until_ms)),
-        count => format!("{count} tasks or threads"),
-    };
+    let what = what();
     if output::is_interactive() && output::ask(&format!("forget {what}?")) {
         return Ok(());
     }

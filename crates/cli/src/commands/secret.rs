@@ -48,15 +48,9 @@ const READ_BYTES_MAX: u64 = 1 << 20;
 ///
 /// They are kept encrypted in the root, and resolved when an attempt begins. They are never in ops, contents, arguments or logs, and are taken
 /// out of what an agent says. A value is never an argument of a command: others could see it.
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Keep a secret, or another value for it; from stdin, or asked for in a terminal
     #[command(after_help = SET_EXAMPLES)]
     Set {
@@ -74,11 +68,11 @@ enum Command {
     },
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     root::there(&context.root)?;
     let vault = secrets::vault(&context.root);
     let failed = |error| secrets::shown(&error);
-    match &args.command {
+    match command {
         Command::Set { name } => {
             let replaced = vault.set(name, value(name)?).map_err(failed)?;
             if context.json {
@@ -139,12 +133,12 @@ fn typed(name: &Name) -> io::Result<Secret> {
     let before = tcgetattr(io::stdin())?;
     let mut silent = before.clone();
     silent.local_modes -= LocalModes::ECHO;
-    eprint!("value of {name}: ");
+    output::say(&format!("value of {name}: "));
     tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
     let mut text = String::new();
     let read = io::stdin().read_line(&mut text);
     tcsetattr(io::stdin(), OptionalActions::Now, &before)?;
-    eprintln!();
+    output::note("");
     read?;
     Ok(Secret::new(text.trim_end_matches(['\n', '\r']).to_owned()))
 }

@@ -45,22 +45,15 @@ Examples:
   relaymesh settings schema > settings.schema.json    then \"$schema\": \"settings.schema.json\" in the file";
 
 /// What can be tuned, and what it is tuned to
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     /// Show every setting, as the daemon has it; without a daemon, as it would start
     #[command(after_help = SHOW_EXAMPLES)]
     Show,
     /// Have the daemon read its settings again
     #[command(after_help = RELOAD_EXAMPLES)]
     Reload,
-    /// Show when which settings changed
     History(HistoryArgs),
     /// Print a JSON schema of the file
     #[command(after_help = SCHEMA_EXAMPLES)]
@@ -68,6 +61,8 @@ enum Command {
 }
 
 /// Show when which settings changed: names, never values
+///
+/// `relaymesh settings history` and `relaymesh settings-history` are the same command, and have one manual page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HISTORY_EXAMPLES)]
 pub(crate) struct HistoryArgs {
@@ -78,18 +73,18 @@ pub(crate) struct HistoryArgs {
 
 /// Have the daemon read its settings again
 ///
-/// All of them are taken up or none. The daemon also looks by itself every second.
+/// All of them are taken up or none. The daemon also looks by itself every second. `relaymesh settings reload` is the same command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = RELOAD_EXAMPLES)]
 pub(crate) struct ReloadArgs {}
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    match &args.command {
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::Show => show(context),
         Command::Reload => reload(&ReloadArgs {}, context),
         Command::History(args) => history(args, context),
         Command::Schema => {
-            output::line(&format!("{:#}", page::schema()));
+            output::document(context, &format!("{:#}", page::schema()));
             Ok(Exit::Done)
         }
     }

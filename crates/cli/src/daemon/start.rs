@@ -74,15 +74,21 @@ fn spawn(context: &Context, extra: &[String]) -> Result<Child, Error> {
     let mut command = Command::new(program);
     command.arg("up").arg("--child").arg("--root").arg(&context.root).args(extra);
     // Its own group, so that a Ctrl-C here is not meant for it; it makes its own session by itself.
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(&context.root).map_err(failed)?).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log(&context.root)?).process_group(0);
     command.spawn().map_err(failed)
 }
 
 /// The daemon's log. The folder may not be there yet: the daemon makes the root.
-fn log(root: &Path) -> io::Result<File> {
-    fs::DirBuilder::new().recursive(true).create(root)?;
-    fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-    OpenOptions::new().create(true).append(true).mode(0o600).open(root.join(FILE))
+fn log(root: &Path) -> Result<File, Error> {
+    let failed = |what: &str, path: &Path, error: io::Error| {
+        Error::new(Code::StoreIo, format!("cannot {what} {}: {error}", path.display()))
+    };
+    fs::DirBuilder::new().recursive(true).create(root).map_err(|error| failed("make the root", root, error))?;
+    let only_owner = fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    only_owner.map_err(|error| failed("keep others out of the root", root, error))?;
+    let file = root.join(FILE);
+    let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
+    opened.map_err(|error| failed("write to", &file, error))
 }
 
 /// The one line that the daemon says to its parent.

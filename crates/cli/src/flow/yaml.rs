@@ -4,11 +4,16 @@ use super::{bad_flow, beginning, place, unknown_field};
 use crate::error::Error;
 use relaymesh_core::task::request::Request;
 use serde_json::Value;
-use serde_saphyr::{DuplicateKeyPolicy, Error as YamlError, MergeKeyPolicy};
+use serde_saphyr::{DuplicateKeyPolicy, Error as YamlError, MergeKeyPolicy, budget::BudgetBreach};
 use std::collections::BTreeSet;
 
 /// More nodes than the largest graph has: what an alias stands for counts each time.
 const NODES_MAX: usize = 200_000;
+const DEPTH_MAX: usize = 64;
+const ALIASES_MAX: usize = 1_000;
+
+/// Where to see what a flow looks like.
+const EXAMPLE: &str = "a flow is a mapping with `name` and `steps`: `relaymesh flow --help` shows one";
 
 /// Reads the request.
 pub(super) fn parse(text: &str) -> Result<Request, Error> {
@@ -19,16 +24,19 @@ pub(super) fn parse(text: &str) -> Result<Request, Error> {
         with_snippet: false,
         budget: serde_saphyr::budget! {
             max_documents: 1,
-            max_depth: 64,
+            max_depth: DEPTH_MAX,
             max_nodes: NODES_MAX,
             max_events: 2 * NODES_MAX,
-            max_aliases: 1_000,
-            max_anchors: 1_000,
+            max_aliases: ALIASES_MAX,
+            max_anchors: ALIASES_MAX,
         },
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: NODES_MAX,
         },
     };
+    if text.trim().is_empty() {
+        return Err(bad_flow("there is nothing in it").hint(EXAMPLE));
+    }
     let request: Request =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| bad(error.without_snippet(), text))?;
     check_rounded(&request, text)?;
@@ -82,10 +90,30 @@ fn bad(error: &YamlError, text: &str) -> Error {
         bad_flow(&format!("the key `{}` occurs twice in one mapping", beginning(key)))
     } else if let YamlError::MergeKeyNotAllowed { .. } = error {
         bad_flow("merge keys (`<<`) are not allowed in a flow")
+    } else if let YamlError::Budget { breach, .. } = error {
+        bad_flow(&too_much(breach))
     } else {
-        bad_flow(without_place(&error.to_string()))
+        let message = error.to_string();
+        match without_place(&message) {
+            "expected mapping start" => bad_flow("a mapping is wanted here").hint(EXAMPLE),
+            said if said.starts_with("tabs ") => bad_flow(said).hint("YAML is indented with spaces, never with tabs"),
+            said => bad_flow(said),
+        }
     };
     said.at(found)
+}
+
+/// What there is too much of. The library has more bounds than are set here; none of them is smaller.
+fn too_much(breach: &BudgetBreach) -> String {
+    if let BudgetBreach::Documents { .. } = breach {
+        "a file holds one flow, and another document begins here".to_owned()
+    } else if let BudgetBreach::Depth { .. } = breach {
+        format!("lists and mappings are nested more than {DEPTH_MAX} deep")
+    } else if let BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } = breach {
+        format!("there are more than {ALIASES_MAX} anchors or aliases")
+    } else {
+        format!("it is too large for a flow: at most {NODES_MAX} values and keys are read")
+    }
 }
 
 /// The library ends its messages with the place, which is shown in its own line here.

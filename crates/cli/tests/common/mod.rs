@@ -8,6 +8,7 @@ pub(crate) mod wire;
 
 use serde_json::Value;
 use std::{
+    ffi::OsString,
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio},
@@ -20,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A temporary folder with a root in it.
 pub(crate) struct Mesh {
     pub(crate) folder: tempfile::TempDir,
+    /// What its commands have in their environment besides.
+    pub(crate) variables: Vec<(&'static str, OsString)>,
 }
 
 /// What a command said.
@@ -31,7 +34,7 @@ pub(crate) struct Said {
 
 impl Mesh {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -43,6 +46,7 @@ impl Mesh {
         let mut command = Command::new(env!("CARGO_BIN_EXE_relaymesh"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env_clear().env("RELAYMESH_ROOT", "root").env("RELAYMESH_NO_DAEMON", "1").env("USER", "tester");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

@@ -1,8 +1,9 @@
 //! A case: a folder with one root in it, and the commands that are run on that root.
 
-use super::process::{Ran, binary, json_lines, run};
+use super::process::{Ran, binary, json_lines, run, whole_binary};
 use serde_json::Value;
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -81,6 +82,13 @@ impl Case {
     /// Runs the binary on the root.
     pub(crate) fn run(&self, arguments: &[impl AsRef<str>]) -> Ran {
         run(quiet(Command::new(binary()).args(self.arguments(arguments))), None)
+    }
+
+    /// The same with these variables, from the case's folder.
+    pub(crate) fn run_with(&self, variables: &[(&str, OsString)], arguments: &[impl AsRef<str>]) -> Ran {
+        let mut command = Command::new(whole_binary());
+        command.current_dir(self.path()).envs(variables.iter().map(|(name, value)| (name, value)));
+        run(quiet(command.args(self.arguments(arguments))), None)
     }
 
     /// Runs a command that ends in the binary, with something around it that watches its calls. Stdout goes to a file.

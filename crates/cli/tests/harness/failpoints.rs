@@ -9,10 +9,11 @@
 use super::{
     case::Case,
     point::Point,
-    process::{Ran, binary},
+    process::{Ran, whole_binary},
     strace,
 };
 use std::{
+    ffi::OsString,
     io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
@@ -49,6 +50,20 @@ pub(crate) fn kill(case: &Case, arguments: &[String], point: &Point) -> Ran {
     case.run_under(command.env("FAILPOINT_NUMBER", number.to_string()), arguments)
 }
 
+/// The variables of a process for which the files in this folder are never longer than so many bytes, all together. It must be
+/// run from a folder that has the library: [`lend`].
+pub(crate) fn bound(folder: &Path, bytes: u64) -> [(&'static str, OsString); 3] {
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|error| panic!("no {}: {error}", folder.display()));
+    let bytes = bytes.to_string().into();
+    [("LD_PRELOAD", PRELOAD.into()), ("FAILPOINT_DISK", folder.into()), ("FAILPOINT_DISK_BYTES", bytes)]
+}
+
+/// Puts the library into a folder from which processes are run.
+pub(crate) fn lend(folder: &Path) {
+    let lent = std::os::unix::fs::symlink(compiled().join(LIBRARY), folder.join(LIBRARY));
+    lent.unwrap_or_else(|error| panic!("no library in {}: {error}", folder.display()));
+}
+
 /// The binary, with the library loaded.
 fn loaded() -> Command {
     let mut command = Command::new(whole_binary());
@@ -60,11 +75,6 @@ fn recording<'a>(command: &'a mut Command, record: &Path) -> &'a mut Command {
     // The library appends. Mostly there is no earlier record to remove.
     let _ = std::fs::remove_file(record);
     command.env("FAILPOINT_RECORD", record)
-}
-
-/// The binary, from whatever folder it is run.
-fn whole_binary() -> PathBuf {
-    std::path::absolute(binary()).unwrap_or_else(|error| panic!("no path of the binary: {error}"))
 }
 
 fn compiled() -> &'static Path {

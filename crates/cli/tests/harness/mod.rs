@@ -1,10 +1,11 @@
-//! What the kill test and the torture tests share: the binary seen from outside, and what strikes it.
+//! What the kill test, the torture tests and the full disk share: the binary seen from outside, and what strikes it.
 //!
 //! Nothing here looks into the program. A test knows what a user knows: what was printed, the exit code, and what a new
 //! process says about the same folder. Every process is waited for by its id and has a limit.
 
 pub(crate) mod case;
 pub(crate) mod check;
+pub(crate) mod disk;
 pub(crate) mod failpoints;
 pub(crate) mod flow;
 pub(crate) mod known;

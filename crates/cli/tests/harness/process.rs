@@ -34,6 +34,11 @@ pub(crate) fn binary() -> PathBuf {
     std::env::var_os("RELAYMESH_BIN").map_or_else(|| env!("CARGO_BIN_EXE_relaymesh").into(), PathBuf::from)
 }
 
+/// The binary, from whatever folder it is run.
+pub(crate) fn whole_binary() -> PathBuf {
+    std::path::absolute(binary()).unwrap_or_else(|error| panic!("no path of the binary: {error}"))
+}
+
 /// Runs a command to its end. Its stdout goes to `stdout` or is kept.
 pub(crate) fn run(command: &mut Command, stdout: Option<File>) -> Ran {
     let shown = show(command);
@@ -52,6 +57,12 @@ pub(crate) fn run(command: &mut Command, stdout: Option<File>) -> Ran {
         (Some(stdout), Some(stderr)) => Ran { command: shown, status, stdout, stderr },
         _ => panic!("not done after {LIMIT:?}: {shown}"),
     }
+}
+
+/// The same with a program that may be missing.
+pub(crate) fn tried(command: &mut Command) -> Option<Ran> {
+    let is_there = Command::new(command.get_program()).arg("--version").output().is_ok();
+    is_there.then(|| run(command, None))
 }
 
 /// The complete lines of JSON in a text; a line that was cut off was never said.

@@ -1,6 +1,6 @@
 //! `relaymesh approvals list`
 
-use crate::{args::Context, asked::Asked, error::Error, exit::Exit, output, root, time};
+use crate::{args::Context, asked::Asked, error::Error, exit::Exit, lookup, output, root, time};
 use relaymesh_core::{name::Name, task::Status};
 use relaymesh_store::{Reader, TaskFilter};
 
@@ -9,7 +9,6 @@ Examples:
   relaymesh approvals list
   relaymesh approvals list --json | jq -r '\"\\(.task) \\(.step): \\(.asks)\"'";
 
-const PAGE: usize = 256;
 const TEXT_CHARS_MAX: usize = 60;
 
 /// List every step of this namespace that asks for a decision, the most urgent first
@@ -43,20 +42,15 @@ fn find(reader: &mut impl Reader, namespace: &Name) -> Result<Vec<Asked>, Error>
     let mut found = Vec::new();
     for status in Status::ALL.into_iter().filter(|status| !status.is_terminal()) {
         let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
-        let mut before = None;
-        loop {
-            let page = reader.tasks(&filter, before, PAGE)?;
-            let Some(last) = page.last() else { break };
-            before = Some(last.key);
-            for task in page {
-                let Some(rows) = reader.task_at(task.key)? else { continue };
-                for (index, step) in rows.indexed() {
-                    if step.status == Status::Waiting && step.spec.approve.is_some() {
-                        found.push(Asked::load(reader, &rows, index)?);
-                    }
+        lookup::each_task(reader, &filter, |reader, task| {
+            let Some(rows) = reader.task_at(task.key)? else { return Ok(()) };
+            for (index, step) in rows.indexed() {
+                if step.status == Status::Waiting && step.spec.approve.is_some() {
+                    found.push(Asked::load(reader, &rows, index)?);
                 }
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(found)
 }

@@ -13,21 +13,15 @@ Examples:
   relaymesh approve tsk_01KH…              agree; `relaymesh deny` refuses";
 
 /// Look at what waits for a person's decision
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     List(list::Args),
     Show(show::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    match args.command {
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::List(args) => list::run(&args, context),
         Command::Show(args) => show::run(&args, context),
     }

@@ -148,6 +148,6 @@ fn parse_kind(text: &str) -> Result<Kind, String> {
     found.map(|(kind, _)| *kind).ok_or_else(|| {
         let near = suggest::nearest(text, names.iter().map(String::as_str));
         let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
-        format!("{near}A kind is one of {}", names.join(", "))
+        format!("{near}a kind is one of {}", names.join(", "))
     })
 }

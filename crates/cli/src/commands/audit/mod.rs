@@ -24,22 +24,16 @@ Examples:
 ///
 /// Of all namespaces, unless --namespace or RELAYMESH_NAMESPACE names one. Content and the words of agents are never shown,
 /// only their hashes and lengths.
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     Tail(tail::Args),
     Query(query::Args),
     Verify(verify::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    match args.command {
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::Tail(args) => tail::run(&args, context),
         Command::Query(args) => query::run(&args, context),
         Command::Verify(args) => verify::run(&args, context),

@@ -4,18 +4,14 @@ use super::{
     filter::{Filter, Found},
     query::newest,
 };
-use crate::{args::Context, error::Error, exit::Exit, root};
+use crate::{args::Context, bell::Bell, error::Error, exit::Exit, root};
 use relaymesh_store::Reader as _;
-use std::{thread, time::Duration};
 
 const EXAMPLES: &str = "\
 Examples:
   relaymesh audit tail                     the newest writes
   relaymesh audit tail -n 100 --author ann
   relaymesh audit tail -f --json           and every one that follows, until Ctrl-C";
-
-/// How often the log's head is looked at: one row, whatever the log's length.
-const POLL: Duration = Duration::from_millis(200);
 
 /// Show the newest writes, and those that follow
 ///
@@ -34,6 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut bell = Bell::new(&context.root);
     let mut reader = root::read(&context.root)?;
     let wanted = args.filter.wanted(&mut reader, context)?;
     let (found, _, mut after) = newest(&mut reader, &wanted, args.lines)?;
@@ -46,7 +43,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         if reader.head()?.pos > after {
             after = wanted.each(&mut reader, after, &mut |_| {}, &mut show)?;
         } else {
-            thread::sleep(POLL);
+            bell.wait(None);
         }
     }
 }

@@ -110,16 +110,13 @@ impl Selection {
         let mut found = Vec::new();
         for status in [Status::Failed, Status::DeadLetter] {
             let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
-            let mut before = None;
-            loop {
-                let page = reader.tasks(&filter, before, PAGE)?;
-                let Some(last) = page.last() else { break };
-                before = Some(last.key);
-                for task in page.into_iter().filter(|task| self.fits_task(&task.name, task.updated_ms)) {
-                    // It may have been tried again since it was listed.
+            lookup::each_task(reader, &filter, |reader, task| {
+                // It may have been tried again since it was listed.
+                if self.fits_task(&task.name, task.updated_ms) {
                     found.extend(reader.task_at(task.key)?.as_ref().and_then(dead_task));
                 }
-            }
+                Ok(())
+            })?;
         }
         if self.flow.is_none() {
             each_thread(reader, |rows| {

@@ -21,15 +21,9 @@ Examples:
 /// Look at what came to nothing: try it again, keep it elsewhere, forget it
 ///
 /// Tasks that ended in FAILED or DEAD_LETTER, and messages in FAILED or DEAD.
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     List(list::Args),
     Show(show::Args),
     Redrive(redrive::Args),
@@ -37,8 +31,8 @@ enum Command {
     Purge(purge::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    match args.command {
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::List(args) => list::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Redrive(args) => redrive::run(&args, context),

@@ -4,13 +4,13 @@ use super::find::{Chosen, What};
 use crate::{
     args::Context,
     bulk,
-    error::{Code, Error},
+    commands::purge::{confirm, purged},
+    error::Error,
     exit::Exit,
     output, root,
 };
 use relaymesh_core::op::Scope;
 use relaymesh_runtime::driver::{Command, LifeCommand};
-use serde_json::json;
 use std::collections::BTreeSet;
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let count = if scopes.is_empty() {
         0
     } else {
-        confirm(args, &scopes)?;
+        confirm(args.yes, || counted(&scopes))?;
         let purge = |scope: Scope| (scope, Command::Life(LifeCommand::Purge { scope }));
         let commands = scopes.into_iter().map(purge).collect();
         let outcome = bulk::all(context, "purged:", commands, |scope, answer| {
@@ -54,27 +54,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         })?;
         outcome.count("purged")?
     };
-    if context.json {
-        output::value(&json!({ "purged": count }));
-    } else {
-        output::line(&format!("{count} purged"));
-        if count > 0 {
-            output::note("  next: `relaymesh log compact` lets go of their ops, inputs and results");
-        }
-    }
-    Ok(Exit::Done)
+    Ok(purged(context, count))
 }
 
-fn confirm(args: &Args, scopes: &[Scope]) -> Result<(), Error> {
-    if args.yes {
-        return Ok(());
-    }
+fn counted(scopes: &[Scope]) -> String {
     let threads = scopes.iter().filter(|scope| matches!(scope, Scope::Thread(_))).count();
     let tasks = output::counted(scopes.len() - threads, "task");
-    let what = format!("{tasks} and {} with all their messages", output::counted(threads, "thread"));
-    if output::is_interactive() && output::ask(&format!("forget {what}?")) {
-        return Ok(());
-    }
-    let message = format!("{what} would be forgotten for good, and nobody agreed to it");
-    Err(Error::new(Code::NotConfirmed, message).hint("`--yes` does it without asking"))
+    format!("{tasks} and {} with all their messages", output::counted(threads, "thread"))
 }

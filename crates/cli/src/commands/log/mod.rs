@@ -24,15 +24,9 @@ Examples:
   relaymesh log compact                    let go of what was purged";
 
 /// Look at the log, check it, and go on after a loss
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     Show(show::Args),
     Stats(stats::Args),
     Compact(compact::Args),
@@ -42,8 +36,8 @@ enum Command {
     Recover(recover::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    match args.command {
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::Show(args) => show::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
         Command::Compact(args) => compact::run(&args, context),

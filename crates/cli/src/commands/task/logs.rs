@@ -1,9 +1,15 @@
 //! `relaymesh task logs`
 
-use crate::{args::Context, error::Error, exit::Exit, lookup, output, root};
+use crate::{
+    args::Context,
+    bell::{self, Bell},
+    error::Error,
+    exit::Exit,
+    lookup, output, root,
+};
 use relaymesh_core::{
     id::TaskId,
-    task::{Step, TaskRows},
+    task::{Status, Step, TaskRows},
 };
 use relaymesh_runtime::scripts;
 use relaymesh_store::Reader as _;
@@ -14,8 +20,6 @@ use std::{
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
     path::PathBuf,
-    thread,
-    time::Duration,
 };
 
 const EXAMPLES: &str = "\
@@ -25,8 +29,6 @@ Examples:
   relaymesh task logs tsk_01KH… --stdout        what they gave as results, half ones too
   relaymesh task logs tsk_01KH… --step draft    of one step only";
 
-/// How often the files are looked at again.
-const POLL: Duration = Duration::from_millis(200);
 /// What is read at once.
 const READ_BYTES: u64 = 1 << 20;
 
@@ -50,6 +52,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut bell = Bell::new(&context.root);
     let mut reader = root::read(&context.root)?;
     let rows = lookup::task(&mut reader, &args.id)?;
     let only = args.step.as_deref().map(|text| lookup::step(&rows, text)).transpose()?.map(|(index, _)| index);
@@ -57,11 +60,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let (id, mut rows) = (rows.task.id, rows);
     loop {
         let is_over = rows.task.status.is_terminal() || !args.follow;
+        let heard = tail.is_heard(&bell, &rows);
         tail.show(&rows, is_over);
         if is_over {
             return Ok(if args.follow { Exit::of(rows.task.status) } else { Exit::Done });
         }
-        thread::sleep(POLL);
+        bell.wait((!heard).then_some(bell::LOOK));
         rows = again(&mut reader, id)?;
     }
 }
@@ -94,9 +98,21 @@ impl Tail<'_> {
         }
     }
 
+    /// Whether the bell rings for everything that running attempts say from now on. An agent writes into its file and tells
+    /// nobody; before its first word there may be no file to listen to.
+    fn is_heard(&self, bell: &Bell, rows: &TaskRows) -> bool {
+        let is_wanted = |index: u16| self.only.is_none_or(|only| only == index);
+        let running = rows.indexed().filter(|(index, step)| is_wanted(*index) && step.status == Status::Running);
+        running.fold(true, |heard, (_, step)| bell.hears(&self.file(rows.task.id, step, step.epoch)) && heard)
+    }
+
+    fn file(&self, task: TaskId, step: &Step, epoch: u32) -> PathBuf {
+        scripts::said(&self.context.root, task, &step.spec.name, epoch, self.stream)
+    }
+
     fn show_attempt(&mut self, task: TaskId, step: &Step, epoch: u32, is_over: bool) {
         let name = &step.spec.name;
-        let path = scripts::said(&self.context.root, task, name, epoch, self.stream);
+        let path = self.file(task, step, epoch);
         loop {
             let from = self.read.get(&path).copied().unwrap_or(0);
             // A file that is not there, or not any more, has nothing to show.

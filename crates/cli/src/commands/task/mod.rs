@@ -20,15 +20,9 @@ Examples:
   relaymesh task retry tsk_01KH…           once more";
 
 /// Look at tasks, wait for them, stop them, try them again
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
     Show(show::Args),
     List(list::Args),
     Logs(logs::Args),
@@ -40,8 +34,8 @@ enum Command {
     Deny(deny::Args),
 }
 
-pub(crate) fn run(args: Args, context: &Context) -> Result<Exit, Error> {
-    match args.command {
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    match command {
         Command::Show(args) => show::run(&args, context),
         Command::List(args) => list::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

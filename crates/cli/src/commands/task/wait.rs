@@ -2,6 +2,7 @@
 
 use crate::{
     args::Context,
+    bell::Bell,
     drive::{Patience, Start, drive, is_blocked},
     error::{Code, Error},
     exit::Exit,
@@ -21,8 +22,6 @@ Examples:
   relaymesh task wait tsk_01KH… --watch         and show every step
   relaymesh task wait tsk_01KH… --timeout-s 30  exit code 12 if it has not ended by then";
 
-/// How often the rows of a task are looked at that another process works on.
-const POLL: Duration = Duration::from_millis(100);
 /// How long until the lock is tried again: whoever had it may be gone.
 const ROUND: Duration = Duration::from_secs(1);
 
@@ -45,6 +44,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let until = args.timeout_s.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    let mut bell = Bell::new(&context.root);
     let mut reader = root::read(&context.root)?;
     let rows = lookup::task(&mut reader, &args.id)?;
     let id = rows.task.id;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
                 if !std::mem::replace(&mut told, true) {
                     output::note("another process has the root; following its work");
                 }
-                if let Some(exit) = follow(&mut reader, id, &mut watch, until)? {
+                if let Some(exit) = follow(&mut bell, &mut reader, id, &mut watch, until)? {
                     return Ok(exit);
                 }
             }
@@ -72,13 +72,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 
 /// Looks at the task's rows for one round.
 fn follow(
+    bell: &mut Bell,
     reader: &mut SqliteReader,
     id: TaskId,
     watch: &mut Watch,
     until: Option<Instant>,
 ) -> Result<Option<Exit>, Error> {
     let round = Instant::now() + ROUND;
-    while Instant::now() < round {
+    loop {
         let rows = lookup::task(reader, &id.to_string())?;
         watch.begin(Begin::Found, &rows, 0);
         watch.sync(&rows);
@@ -93,9 +94,12 @@ fn follow(
             watch.stopped("timed_out", Some(id))?;
             return Ok(Some(Exit::NotEnded));
         }
-        std::thread::sleep(POLL);
+        let end = until.map_or(round, |until| until.min(round));
+        bell.wait(Some(end.saturating_duration_since(Instant::now())));
+        if Instant::now() >= round {
+            return Ok(None);
+        }
     }
-    Ok(None)
 }
 
 fn ended(reader: &mut SqliteReader, id: TaskId, watch: &mut Watch) -> Result<Exit, Error> {
