@@ -7,6 +7,7 @@ use crate::{
 use relaymesh_core::{
     lock::{Lock, Repository},
     message::{Message, Thread},
+    namespace::Namespace,
     row::{self, RowKey, RowSum},
     task::{Step, Task},
 };
@@ -18,7 +19,7 @@ pub fn target(data: &[u8]) {
     let Some((&which, bytes)) = data.split_first() else { return };
     let task = samples::task_id();
     let (thread, repository) = (scopes::thread_id(), scopes::repository_id());
-    match which % 6 {
+    match which % 7 {
         0 => check::<Task>(RowKey::Task(task), bytes, |row, out| (RowKey::Task(row.id), row::encode_task(row, out))),
         1 => {
             let key = RowKey::Step(task, u16::from(which));
@@ -33,8 +34,11 @@ pub fn target(data: &[u8]) {
         4 => check::<Repository>(RowKey::Repository(repository), bytes, |row, out| {
             (RowKey::Repository(row.id), row::encode_repository(row, out))
         }),
-        _ => check::<Lock>(RowKey::Lock(repository, scopes::token()), bytes, |row, out| {
+        5 => check::<Lock>(RowKey::Lock(repository, scopes::token()), bytes, |row, out| {
             (RowKey::Lock(repository, row.token), row::encode_lock(repository, row, out))
+        }),
+        _ => check::<Namespace>(RowKey::Namespace(scopes::namespace_id()), bytes, |row, out| {
+            (RowKey::Namespace(row.id), row::encode_namespace(row, out))
         }),
     }
 }
@@ -60,12 +64,13 @@ where
 
 /// One row of each kind.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let mut rows = vec![Vec::new(); 6];
+    let mut rows = vec![Vec::new(); 7];
     row::encode_task(&samples::task(), &mut rows[0]);
     row::encode_step(samples::task_id(), 1, &samples::step(), &mut rows[1]);
     row::encode_thread(&scopes::thread(), &mut rows[2]);
     row::encode_message(scopes::thread_id(), &scopes::message(), &mut rows[3]);
     row::encode_repository(&scopes::repository(), &mut rows[4]);
     row::encode_lock(scopes::repository_id(), &scopes::lock(), &mut rows[5]);
+    row::encode_namespace(&scopes::namespace(), &mut rows[6]);
     (0u8..).zip(rows).map(|(which, row)| [vec![which], row].concat()).collect()
 }

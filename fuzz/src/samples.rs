@@ -137,6 +137,7 @@ pub(crate) fn body(kind: Kind) -> Body {
         Kind::PassWork => Body::PassWork { held },
         Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
         Kind::FanOut => Body::FanOut { held, count: 300 },
+        Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
         Kind::AcquireLock
         | Kind::RenewLock
         | Kind::ReleaseLock

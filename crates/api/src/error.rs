@@ -119,6 +119,7 @@ codes! {
     "0008" NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
     "0009" NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
     "0010" NoStep         "no_step"         NotFound      [];
+    "0034" NoNamespace    "no_namespace"    NotFound      ["`relaymesh ns list` shows those that are there"];
     "0032" NoSecret       "no_secret"       NotFound      ["`relaymesh secret list` shows the names"];
     "0011" Refused        "refused"         Refused       [];
     "0012" Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
@@ -230,9 +231,12 @@ impl From<driver::Error> for Error {
             driver::Error::Refused(Refusal::NoStep { .. }) => Code::NoStep,
             driver::Error::Refused(Refusal::Graph(_)) => Code::BadFlow,
             driver::Error::Lock(lock::Refusal::Conflict { .. }) => Code::Locked,
+            driver::Error::NoNamespace { .. } => Code::NoNamespace,
             driver::Error::Refused(_)
             | driver::Error::Lock(_)
             | driver::Error::Message(_)
+            | driver::Error::Namespace(_)
+            | driver::Error::TooManyNamespaces { .. }
             | driver::Error::NotPurged(_) => Code::Refused,
             driver::Error::TooLong { .. } => Code::TooLong,
             driver::Error::KeyReused { .. } => Code::KeyReused,
@@ -247,9 +251,18 @@ impl From<driver::Error> for Error {
             driver::Error::Refused(Refusal::Ended { found }) => {
                 Self::new(code, format!("the task has ended already: {found}"))
             }
+            driver::Error::NoNamespace { ref name, ref near } => {
+                let shown = Self::new(code, error.to_string()).hint(format!("`relaymesh ns create {name}` makes it"));
+                match near {
+                    Some(near) => shown.hint(format!("did you mean `{near}`?")),
+                    None => shown,
+                }
+            }
             driver::Error::Refused(_)
             | driver::Error::Lock(_)
             | driver::Error::Message(_)
+            | driver::Error::Namespace(_)
+            | driver::Error::TooManyNamespaces { .. }
             | driver::Error::NotPurged(_)
             | driver::Error::KeyReused { .. }
             | driver::Error::TooLong { .. }
@@ -319,6 +332,7 @@ mod tests {
         RM0031 bad_secret
         RM0032 no_secret
         RM0033 secret_key
+        RM0034 no_namespace
         ");
         known.dedup_by_key(|(number, _)| *number);
         assert_eq!(known.len(), Code::ALL.len(), "two codes have one number");

@@ -1,12 +1,10 @@
 //! The agents of a root: the builtin ones and those of `agents.toml`.
 
-use crate::{
-    error::{Code, Error, Place},
-    suggest,
-};
+use crate::error::{Code, Error, Place};
 use relaymesh_agents::{Agents, config::FILE};
 use relaymesh_core::{
     name::Name,
+    suggest,
     task::request::{Request, StepRequest},
 };
 use relaymesh_runtime::builtin::{AGENTS, Builtin};

@@ -8,13 +8,11 @@ mod json;
 pub(crate) mod schema;
 mod yaml;
 
-use crate::{
-    error::{Code, Error, Place},
-    suggest,
-};
+use crate::error::{Code, Error, Place};
 use relaymesh_agents::Agents;
 use relaymesh_core::{
     content::CONTENT_BYTES_MAX,
+    suggest,
     task::request::{self, Request, StepRequest},
 };
 use std::{

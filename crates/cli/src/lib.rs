@@ -35,7 +35,6 @@ mod root;
 mod secrets;
 mod session;
 mod settings;
-mod suggest;
 mod time;
 mod view;
 mod watch;

@@ -3,9 +3,9 @@
 use crate::{
     args::Context,
     error::{Code, Error, Place},
-    suggest,
 };
 use relaymesh_api::local::Client;
+use relaymesh_core::suggest;
 use relaymesh_runtime::settings::{self, FILE, Layers, Loaded, Source, TABLE, VARIABLE_PREFIX};
 use std::path::Path;
 

@@ -17,6 +17,7 @@ fn mesh() -> (Mesh, String) {
     );
     assert_eq!(mesh.run(&["run", mesh.file("flow.yaml", &flow)]).code, 10);
     let id = mesh.run(&["task", "list", "--json"]).json()["task"].as_str().unwrap_or_default().to_owned();
+    mesh.make("team-a");
     let mut ann = mesh.command(&["submit", "--agent", "echo", "--namespace", "team-a", "--input", SECRET_JSON]);
     assert!(ann.env("USER", "ann").status().is_ok_and(|status| status.success()));
     assert_eq!(mesh.run(&["message", "send", "--to", "ben", "--input", SECRET_JSON]).code, 0);

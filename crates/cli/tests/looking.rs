@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 fn namespaces_are_listed_with_what_is_in_them() {
     let mesh = Mesh::new();
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
+    ["team-a", "team-b", "team-c"].iter().for_each(|made| mesh.make(made));
     mesh.submit(&["--agent", "echo", "--namespace", "team-a"]);
     mesh.run(&["message", "send", "--to", "ben", "--input", "1", "--namespace", "team-b"]);
     mesh.run(&["lock", "acquire", "a", "--repository", "app", "--namespace", "team-b"]);
@@ -32,6 +33,7 @@ fn a_task_is_exported_with_what_was_asked_and_what_came_of_it() {
     let first = mesh.run(&["submit", "--agent", "echo", "--input", &long, "--wait", "--json"]);
     let first = first.lines()[0]["task"].as_str().unwrap().to_owned();
     let second = mesh.submit(&["--agent", "echo", "--input", "{\"n\":2}"]);
+    mesh.make("other");
     mesh.submit(&["--agent", "echo", "--namespace", "other"]);
     let one = mesh.run(&["task", "export", &first]).json();
     assert_eq!(one["request"]["steps"][0]["input"].as_str().map(str::len), Some(9000), "from its blob");

@@ -65,6 +65,7 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
 fn tasks_are_listed_newest_first_by_page_status_and_namespace() {
     let mesh = Mesh::new();
     let ids: Vec<String> = ["1", "2", "3"].iter().map(|n| mesh.submit(&["--agent", "echo", "--input", n])).collect();
+    mesh.make("other");
     mesh.submit(&["--agent", "echo", "--namespace", "other"]);
     assert_eq!(mesh.run(&["task", "wait", &ids[0]]).code, 0);
     let listed = |arguments: &[&str]| -> Vec<String> {

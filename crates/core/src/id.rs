@@ -138,6 +138,8 @@ ids! {
     MessageId, "message", "msg_";
     /// A repository, or whatever else the keys of locks are counted in. Derived, see [`RepositoryId::of`].
     RepositoryId, "repository", "rep_";
+    /// A namespace: a team or project. Derived, see [`NamespaceId::of`].
+    NamespaceId, "namespace", "nsp_";
 }
 
 impl RepositoryId {
@@ -146,11 +148,23 @@ impl RepositoryId {
     /// It is derived, so that nodes that never met lock in the same place. A namespace has no NUL in it, so no two
     /// pairs are written alike.
     pub fn of(namespace: &Name, repository: &str) -> Self {
-        let hash = Hash::sha256(&[namespace.as_str().as_bytes(), &[0], repository.as_bytes()].concat());
-        let mut half = [0; 16];
-        half.copy_from_slice(&hash.0[..16]);
-        Self::from_bytes(half)
+        Self::from_bytes(half(&[namespace.as_str().as_bytes(), &[0], repository.as_bytes()].concat()))
     }
+}
+
+impl NamespaceId {
+    /// The id of the namespace with this name: the first half of SHA-256 over it. It is derived, so that nodes that never
+    /// met mean the same one.
+    pub fn of(name: &Name) -> Self {
+        Self::from_bytes(half(name.as_str().as_bytes()))
+    }
+}
+
+/// The first half of the SHA-256 of something.
+fn half(bytes: &[u8]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(&Hash::sha256(bytes).0[..16]);
+    half
 }
 
 /// One step of a task: the task and the step's place in its graph. Text form `stp_<task ULID>_<number>`.
@@ -263,6 +277,13 @@ mod tests {
         for other in [of("default", "ap"), of("default", ""), of("other", "app"), of("defaulta", "pp")] {
             assert_ne!(of("default", "app"), other);
         }
+    }
+
+    #[test]
+    fn a_namespace_is_named_by_its_name() {
+        let of = |name: &str| NamespaceId::of(&name.parse().unwrap());
+        assert_eq!(of("team-a").to_string(), "nsp_4PRA46RMEHVYT907CZXK7ZCRGK");
+        assert_ne!(of("team-a"), of("team-b"));
     }
 
     #[test]

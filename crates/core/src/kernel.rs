@@ -1,6 +1,6 @@
 //! The kernel: one op on the rows of its scope, whichever machine they belong to.
 //!
-//! An op has one scope, and the scope says which machine folds it: tasks, threads, repositories. What cannot be said
+//! An op has one scope, and the scope says which machine folds it: tasks, threads, repositories, namespaces. What cannot be said
 //! about a scope of that sort is refused here and reaches no machine. Each machine is a folder with one file per verb;
 //! this file is only the switch between them. The driver's hot path, which knows that it has a task in its hands, calls
 //! [`task::apply`](crate::task::apply()) directly; the rules are the same.
@@ -10,7 +10,8 @@ use crate::{
     hlc::Hlc,
     lock::{self, RepositoryRows},
     message::{self, ThreadRows},
-    op::{Body, Kind, Op, Scope, lock_bodies, message_bodies, task_bodies},
+    namespace::{self, Namespace},
+    op::{Body, Kind, Op, Scope, lock_bodies, message_bodies, namespace_bodies, task_bodies},
     task::{self, TaskRows},
 };
 
@@ -23,6 +24,8 @@ pub enum Rows {
     Thread(ThreadRows),
     /// A repository and its locks.
     Repository(RepositoryRows),
+    /// A namespace.
+    Namespace(Namespace),
     /// Nothing but the memory that it was purged. It is stored nowhere and part of no hash: the op on the log is what
     /// remembers it, for as long as the log has it.
     Purged(Purged),
@@ -75,6 +78,9 @@ pub enum Refusal {
     /// The lock machine refused it.
     #[error(transparent)]
     Repository(#[from] lock::Refusal),
+    /// The namespace machine refused it.
+    #[error(transparent)]
+    Namespace(#[from] namespace::Refusal),
 }
 
 /// A rule that does not hold.
@@ -89,6 +95,9 @@ pub enum Invalid {
     /// Of a repository.
     #[error(transparent)]
     Repository(#[from] lock::Invalid),
+    /// Of a namespace.
+    #[error(transparent)]
+    Namespace(#[from] namespace::Invalid),
 }
 
 /// Applies `op` to the rows of its scope. A refusal has changed neither rows nor effects.
@@ -129,14 +138,20 @@ fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Resul
             *rows = own.map(Rows::Repository);
             outcome
         }
+        (Scope::Namespace(_), before @ (None | Some(Rows::Namespace(_)))) => {
+            let mut own = before.and_then(Rows::into_namespace);
+            let outcome = namespace::apply(&mut own, op);
+            *rows = own.map(Rows::Namespace);
+            Ok(outcome?)
+        }
         (Scope::Log, None) => match &op.body {
             Body::Checkpoint { pos, heads, state } => Ok(checkpoint::check(*pos, heads, *state)?),
-            task_bodies!() | lock_bodies!() | message_bodies!() | Body::PurgeScope {} => {
+            task_bodies!() | lock_bodies!() | message_bodies!() | namespace_bodies!() | Body::PurgeScope {} => {
                 Err(Refusal::WrongScope { kind, scope })
             }
         },
         // Rows of another sort than the scope: whoever loaded them mixed them up. They stay as they are.
-        (Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Log, before) => {
+        (Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log, before) => {
             *rows = before;
             Err(Refusal::WrongScope { kind, scope })
         }
@@ -149,6 +164,7 @@ pub fn validate(rows: &Rows) -> Result<(), Invalid> {
         Rows::Task(rows) => Ok(task::validate(rows)?),
         Rows::Thread(rows) => Ok(message::validate(rows)?),
         Rows::Repository(rows) => Ok(lock::validate(rows)?),
+        Rows::Namespace(row) => Ok(namespace::validate(row)?),
         Rows::Purged(_) => Ok(()),
     }
 }
@@ -179,6 +195,7 @@ impl Rows {
             Self::Task(rows) => rows.task.head,
             Self::Thread(rows) => rows.thread.head,
             Self::Repository(rows) => rows.repository.head,
+            Self::Namespace(row) => row.head,
             Self::Purged(purged) => purged.at,
         }
     }
@@ -193,6 +210,11 @@ impl Rows {
         if let Self::Repository(rows) = self { Some(rows) } else { None }
     }
 
+    /// The namespace, if it is one.
+    pub fn namespace(&self) -> Option<&Namespace> {
+        if let Self::Namespace(row) = self { Some(row) } else { None }
+    }
+
     fn into_task(self) -> Option<TaskRows> {
         if let Self::Task(rows) = self { Some(rows) } else { None }
     }
@@ -203,5 +225,9 @@ impl Rows {
 
     fn into_repository(self) -> Option<RepositoryRows> {
         if let Self::Repository(rows) = self { Some(rows) } else { None }
+    }
+
+    fn into_namespace(self) -> Option<Namespace> {
+        if let Self::Namespace(row) = self { Some(row) } else { None }
     }
 }

@@ -21,6 +21,8 @@ pub mod lanes;
 pub mod lock;
 pub mod message;
 pub mod name;
+pub mod namespace;
 pub mod op;
 pub mod row;
+pub mod suggest;
 pub mod task;

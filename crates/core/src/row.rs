@@ -6,10 +6,11 @@
 //! tells a store that lost, kept or bent a row from one that did not.
 
 use crate::{
-    id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
+    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
     lock::{Lock, Repository, RepositoryRows},
     message::{Message, Thread, ThreadRows},
+    namespace::Namespace,
     op::append,
     task::{Step, Task, TaskRows},
 };
@@ -33,6 +34,8 @@ pub enum RowKey {
     Repository(RepositoryId),
     /// The row of a repository's lock with this token.
     Lock(RepositoryId, LeaseToken),
+    /// The row of a namespace.
+    Namespace(NamespaceId),
 }
 
 /// The sum of one row.
@@ -86,6 +89,7 @@ impl StateHash {
             Rows::Task(rows) => Self::of(rows),
             Rows::Thread(rows) => Self::of_thread(rows),
             Rows::Repository(rows) => Self::of_repository(rows),
+            Rows::Namespace(row) => Self(encode_namespace(row, &mut Vec::new()).0),
             Rows::Purged(_) => Self::default(),
         }
     }
@@ -145,6 +149,11 @@ pub fn encode_lock(repository: RepositoryId, lock: &Lock, out: &mut Vec<u8>) -> 
     encode(RowKey::Lock(repository, lock.token), lock, out)
 }
 
+/// Writes the namespace's row over `out` and gives its sum.
+pub fn encode_namespace(row: &Namespace, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Namespace(row.id), row, out)
+}
+
 /// The row with these bytes, if they have this sum.
 pub fn decode<T: DeserializeOwned>(key: RowKey, bytes: &[u8], sum: RowSum) -> Result<T, Error> {
     if sum_of(key, bytes) != sum {
@@ -178,6 +187,7 @@ pub fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
         RowKey::Message(id, message) => hasher.update(b"m").update(&id.to_bytes()).update(&message.to_bytes()),
         RowKey::Repository(id) => hasher.update(b"r").update(&id.to_bytes()),
         RowKey::Lock(id, token) => hasher.update(b"l").update(&id.to_bytes()).update(&token.to_bytes()),
+        RowKey::Namespace(id) => hasher.update(b"n").update(&id.to_bytes()),
     };
     hasher.update(bytes);
     let mut sum = [0; 16];

@@ -5,7 +5,7 @@
 
 use crate::time::Ns;
 use relaymesh_core::{
-    id::RepositoryId,
+    id::{NamespaceId, RepositoryId},
     name::Name,
     op::{Op, Scope},
     task::spec::IdempotencyKey,
@@ -72,6 +72,9 @@ impl Word {
                 Error::Refused(_)
                 | Error::Lock(_)
                 | Error::Message(_)
+                | Error::Namespace(_)
+                | Error::NoNamespace { .. }
+                | Error::TooManyNamespaces { .. }
                 | Error::NotPurged(_)
                 | Error::KeyReused { .. }
                 | Error::TooLong { .. } => false,
@@ -119,6 +122,7 @@ impl Call {
             | Command::Message(_)
             | Command::Record { .. }
             | Command::Life(_)
+            | Command::CreateNamespace { .. }
             | Command::Deny { .. } => None,
         }
     }
@@ -137,6 +141,7 @@ pub(crate) fn verb(command: &Command) -> &'static str {
         Command::Approve { .. } => "approve",
         Command::Deny { .. } => "deny",
         Command::Record { .. } => "record",
+        Command::CreateNamespace { .. } => "create namespace",
         Command::Life(LifeCommand::Purge { .. }) => "purge",
         Command::Life(LifeCommand::Sweep { .. }) => "sweep",
         Command::Life(LifeCommand::SweepKeys { .. }) => "sweep keys",
@@ -171,6 +176,7 @@ pub(crate) fn scope_of(command: &Command) -> Option<Scope> {
             Some(Scope::Task(hold.step.task))
         }
         Command::Lock(command) => Some(Scope::Repository(repository_of(command))),
+        Command::CreateNamespace { name, .. } => Some(Scope::Namespace(NamespaceId::of(name))),
         Command::Message(MessageCommand::Take { .. }) => None,
         Command::Message(MessageCommand::Send(letter)) => letter.thread.map(Scope::Thread),
         Command::Message(

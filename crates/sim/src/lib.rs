@@ -13,12 +13,13 @@
 
 #![forbid(unsafe_code)]
 
-/// Ops that the simulated world does not have yet: nobody records artifacts or purges there.
+/// Ops that are about none of the things that the models follow step by step.
 macro_rules! absent_bodies {
     () => {
         relaymesh_core::op::Body::RecordArtifact { .. }
             | relaymesh_core::op::Body::PurgeScope {}
             | relaymesh_core::op::Body::Checkpoint { .. }
+            | relaymesh_core::op::Body::CreateNamespace { .. }
     };
 }
 

@@ -32,6 +32,8 @@ pub struct Report {
     pub ops: u64,
     /// Tasks on the log.
     pub tasks: u64,
+    /// Namespaces that were made.
+    pub namespaces: u64,
     /// Messages on the log.
     pub messages: u64,
     /// Locks that were given out.
@@ -74,6 +76,7 @@ pub fn run(seed: u64) -> Report {
         commands: world.tally.sent,
         ops: world.ops(),
         tasks: world.tasks() as u64,
+        namespaces: world.namespaces() as u64,
         messages: world.messages() as u64,
         locks: world.locks(),
         answered: world.answered_steps() as u64,

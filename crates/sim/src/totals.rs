@@ -14,6 +14,8 @@ pub struct Totals {
     pub seeds: u64,
     /// Seeds that failed, with the first line of why.
     pub failed: Vec<(u64, String)>,
+    /// Namespaces that were made.
+    pub namespaces: u64,
     /// Messages on the logs.
     pub messages: u64,
     /// Locks that were given out.
@@ -40,6 +42,7 @@ impl Totals {
         self.commands += report.commands;
         self.ops += report.ops;
         self.tasks += report.tasks;
+        self.namespaces += report.namespaces;
         self.messages += report.messages;
         self.locks += report.locks;
         self.answered += report.answered;
@@ -64,6 +67,7 @@ impl Totals {
         self.commands += other.commands;
         self.ops += other.ops;
         self.tasks += other.tasks;
+        self.namespaces += other.namespaces;
         self.messages += other.messages;
         self.locks += other.locks;
         self.answered += other.answered;
@@ -106,8 +110,8 @@ impl Totals {
         );
         let _ = writeln!(
             text,
-            "{} tasks, {} messages, {} locks, {} steps completed by an answer",
-            self.tasks, self.messages, self.locks, self.answered
+            "{} tasks, {} messages, {} locks, {} steps completed by an answer, {} namespaces",
+            self.tasks, self.messages, self.locks, self.answered, self.namespaces
         );
         let _ = writeln!(
             text,

@@ -11,9 +11,12 @@ fn pass(from: u64, to: u64) {
         totals.add(&report);
     }
     assert_eq!(totals.seeds, to - from);
-    let (messages, locks, answered) = (totals.messages, totals.locks, totals.answered);
-    let enough = messages > 10_000 && locks > 3_000 && answered > 300;
-    assert!(enough, "{messages} messages, {locks} locks, {answered} answers: too few to mean anything");
+    let (messages, locks, answered, made) = (totals.messages, totals.locks, totals.answered, totals.namespaces);
+    let enough = messages > 10_000 && locks > 3_000 && answered > 300 && made > 150;
+    assert!(
+        enough,
+        "{messages} messages, {locks} locks, {answered} answers, {made} namespaces: too few to mean anything"
+    );
 }
 
 #[test]

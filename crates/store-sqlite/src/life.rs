@@ -13,9 +13,9 @@ pub(crate) const ENDED: &str = "SELECT updated_at_ms, task_key FROM task_rows IN
      ORDER BY updated_at_ms, task_key LIMIT ?4";
 pub(crate) const RESTED: &str = "SELECT rested_ms, scope FROM scope_rows INDEXED BY idx_threads_rested \
      WHERE rested_ms IS NOT NULL AND rested_ms <= ?1 ORDER BY rested_ms, scope LIMIT ?2";
-/// The scopes that [`relaymesh_store::life::in_snapshot`] names: those whose bytes begin with a 2.
+/// The scopes that [`relaymesh_store::life::in_snapshot`] names: those whose bytes begin with a 2 or a 4.
 const SNAPSHOT: &str = "INSERT INTO snapshot_rows SELECT scope, part, sum, row FROM scope_rows \
-     WHERE scope >= x'02' AND scope < x'03'";
+     WHERE scope >= x'02' AND scope < x'03' OR scope >= x'04' AND scope < x'05'";
 
 /// The rows of tasks that were purged.
 pub(crate) fn purge(connection: &Connection, keys: &[u64]) -> Result<(), Failure> {
@@ -116,7 +116,9 @@ pub(crate) fn rested(connection: &Connection, until_ms: u64, limit: usize) -> Re
     let found = ask().map_err(|error| failure::sqlite("cannot list threads at rest", &error))?;
     let thread = |(ms, bytes): (u64, Vec<u8>)| match scopes::known(&bytes)? {
         Scope::Thread(thread) => Ok((ms, thread)),
-        Scope::Task(_) | Scope::Repository(_) | Scope::Log => Err(failure::damaged("what rests is no thread")),
+        Scope::Task(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
+            Err(failure::damaged("what rests is no thread"))
+        }
     };
     found.into_iter().map(thread).collect()
 }
@@ -128,7 +130,7 @@ pub(crate) fn is_live(connection: &Connection, scope: Scope) -> Result<bool, Err
             let mut statement = connection.prepare_cached("SELECT 1 FROM task_rows WHERE task_id = ?1")?;
             Ok(statement.query_row([&task.to_bytes()[..]], |_| Ok(())).optional()?.is_some())
         }
-        Scope::Thread(_) | Scope::Repository(_) => {
+        Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) => {
             let mut statement = connection.prepare_cached("SELECT 1 FROM scope_rows WHERE scope = ?1 LIMIT 1")?;
             Ok(statement.query_row([&scope_bytes(scope)[..]], |_| Ok(())).optional()?.is_some())
         }
@@ -137,7 +139,7 @@ pub(crate) fn is_live(connection: &Connection, scope: Scope) -> Result<bool, Err
     ask().map_err(|error: rusqlite::Error| failure::sqlite("cannot look a scope up", &error))
 }
 
-/// The repositories as they were at the horizon.
+/// The repositories and namespaces as they were at the horizon.
 pub(crate) fn snapshot(
     connection: &Connection,
     after: Option<Scope>,

@@ -56,7 +56,7 @@ pub struct Batch {
     pub content: Vec<ContentPut>,
     /// Ops that go. They are old: none of them is in this batch.
     pub runs: Vec<Run>,
-    /// From now on ops up to here may go, and the rows of repositories, as they are after this batch, are the snapshot.
+    /// From now on ops up to here may go, and the rows of repositories and namespaces, as they are after this batch, are the snapshot.
     pub horizon: Option<u64>,
     /// Keys of tasks that ended up to here may be gone. An earlier time than the store knows changes nothing.
     pub swept_ms: Option<u64>,

@@ -6,8 +6,8 @@
 //!            · · ◊ 4 · · · ◊ 9 10        1–3 and 5–8 are gone, each run left a stub (◊); 4 is of a task that lives
 //! ```
 //!
-//! Ops up to the **horizon** may go: those of scopes that were purged before it, and those of repositories, whose rows as
-//! of the horizon are kept as a **snapshot**. Everything else stays. With the snapshot, the ops that are left fold to the
+//! Ops up to the **horizon** may go: those of scopes that were purged before it, and those of repositories and namespaces,
+//! whose rows as of the horizon are kept as a **snapshot**. Everything else stays. With the snapshot, the ops that are left fold to the
 //! rows that the checkpoint names by their hash, so a rebuild can begin with them and prove where it has got to.
 
 use crate::{Error, StoredOp};
@@ -90,10 +90,10 @@ impl Dropped {
 }
 
 /// Whether a scope's rows as of the horizon are kept in a snapshot. A repository lives for ever, because its fences only
-/// grow (D22); its ops need not.
+/// grow (D22), and so does a namespace, because what is in it carries its name; their ops need not.
 pub fn in_snapshot(scope: Scope) -> bool {
     match scope {
-        Scope::Repository(_) => true,
+        Scope::Repository(_) | Scope::Namespace(_) => true,
         Scope::Task(_) | Scope::Thread(_) | Scope::Log => false,
     }
 }

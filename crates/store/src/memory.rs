@@ -293,7 +293,7 @@ impl Reader for MemoryReader {
         let state = self.read()?;
         let rested = |((scope, _), row): (&(Scope, Part), &ScopeRow)| match scope {
             Scope::Thread(thread) => row.rested_ms.filter(|ms| *ms <= until_ms).map(|ms| (ms, *thread)),
-            Scope::Task(_) | Scope::Repository(_) | Scope::Log => None,
+            Scope::Task(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => None,
         };
         let mut rested: Vec<(u64, ThreadId)> = state.scopes.iter().filter_map(rested).collect();
         rested.sort_unstable();
@@ -309,7 +309,7 @@ impl Reader for MemoryReader {
         let state = self.read()?;
         Ok(match scope {
             Scope::Task(task) => state.tasks_by_id.contains_key(&task),
-            Scope::Thread(_) | Scope::Repository(_) => state.scopes.contains_key(&(scope, None)),
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) => state.scopes.contains_key(&(scope, None)),
             Scope::Log => true,
         })
     }

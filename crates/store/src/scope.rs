@@ -1,18 +1,19 @@
-//! Rows of scopes other than tasks: a repository and its locks, a thread and its messages.
+//! Rows of scopes other than tasks: a repository and its locks, a thread and its messages, a namespace.
 //!
 //! A scope has a row of its own and rows of its parts. All of them lie in one table, by scope and part, with what is
 //! looked up beside them; the machine that they belong to is known by the scope.
 
 use crate::{Batch, Error};
 use relaymesh_core::{
-    id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
+    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
     lanes::Priority,
     lock::{Lock, Repository, RepositoryRows},
     message::{Message, State, Thread, ThreadRows},
     name::Name,
+    namespace::Namespace,
     op::Scope,
-    row::{self, RowKey, RowSum, encode_lock, encode_message, encode_repository, encode_thread},
+    row::{self, RowKey, RowSum, encode_lock, encode_message, encode_namespace, encode_repository, encode_thread},
 };
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,6 +117,7 @@ enum Row<'a> {
     Lock(&'a Repository, &'a Lock),
     Thread(&'a ThreadRows),
     Message(&'a Thread, &'a Message),
+    Namespace(&'a Namespace),
 }
 
 impl SavedScope {
@@ -155,7 +157,7 @@ impl SavedScope {
 impl Row<'_> {
     fn part(&self) -> Part {
         match self {
-            Self::Repository(_) | Self::Thread(_) => None,
+            Self::Repository(_) | Self::Thread(_) | Self::Namespace(_) => None,
             Self::Lock(_, lock) => Some(lock.token.to_bytes()),
             Self::Message(_, message) => Some(message.draft.id.to_bytes()),
         }
@@ -167,6 +169,7 @@ impl Row<'_> {
             Self::Lock(_, lock) => Mark { rev: lock.rev, fence: lock.fence, sum },
             Self::Thread(rows) => Mark { rev: rows.thread.rev, fence: 0, sum },
             Self::Message(_, message) => Mark { rev: message.rev, fence: 0, sum },
+            Self::Namespace(row) => Mark { rev: row.rev, fence: 0, sum },
         }
     }
 
@@ -176,6 +179,7 @@ impl Row<'_> {
             Self::Lock(repository, lock) => encode_lock(repository.id, lock, bytes),
             Self::Thread(rows) => encode_thread(&rows.thread, bytes),
             Self::Message(thread, message) => encode_message(thread.id, message, bytes),
+            Self::Namespace(row) => encode_namespace(row, bytes),
         }
     }
 
@@ -185,6 +189,7 @@ impl Row<'_> {
             Self::Lock(row, lock) => (&row.namespace, lock.key.as_str(), Some(lock.deadline_ms)),
             Self::Thread(rows) => (&rows.thread.namespace, "", None),
             Self::Message(row, message) => (&row.namespace, message.draft.to.as_str(), due_ms(message)),
+            Self::Namespace(row) => (&row.name, row.name.as_str(), None),
         };
         let message = if let Self::Message(_, message) = self { Some(lookup(message)) } else { None };
         let rested_ms = if let Self::Thread(rows) = self { rested_ms(rows) } else { None };
@@ -226,6 +231,7 @@ fn of(rows: &Rows) -> Vec<Row<'_>> {
             let locks = rows.locks.values().map(|lock| Row::Lock(&rows.repository, lock));
             std::iter::once(Row::Repository(&rows.repository)).chain(locks).collect()
         }
+        Rows::Namespace(row) => vec![Row::Namespace(row)],
         Rows::Thread(rows) => {
             let messages = rows.messages.values().map(|message| Row::Message(&rows.thread, message));
             std::iter::once(Row::Thread(rows)).chain(messages).collect()
@@ -263,6 +269,10 @@ pub fn assemble(scope: Scope, rows: Vec<StoredRow>) -> Result<Option<Rows>, Erro
             let messages = rows.map(message).collect::<Result<BTreeMap<_, _>, Error>>()?;
             Ok(Some(Rows::Thread(ThreadRows { thread, messages })))
         }
+        Scope::Namespace(id) => match rows.next() {
+            Some(_) => Err(damaged(scope, &"a namespace has one row, and there are more")),
+            None => Ok(Some(Rows::Namespace(decode(scope, RowKey::Namespace(id), &own)?))),
+        },
     }
 }
 
@@ -281,6 +291,7 @@ pub fn scope_bytes(scope: Scope) -> [u8; 17] {
         Scope::Thread(id) => (1, id.to_bytes()),
         Scope::Repository(id) => (2, id.to_bytes()),
         Scope::Log => (3, [0; 16]),
+        Scope::Namespace(id) => (4, id.to_bytes()),
     };
     let mut bytes = [sort; 17];
     bytes[1..].copy_from_slice(&id);
@@ -296,6 +307,7 @@ pub fn scope_of(bytes: &[u8]) -> Option<Scope> {
         1 => Some(Scope::Thread(ThreadId::from_bytes(id))),
         2 => Some(Scope::Repository(RepositoryId::from_bytes(id))),
         3 => Some(Scope::Log),
+        4 => Some(Scope::Namespace(NamespaceId::from_bytes(id))),
         _ => None,
     }
 }

@@ -125,7 +125,7 @@ pub trait Reader: Send + 'static {
     /// Whether there are rows of this scope. The log itself is always there.
     fn is_live(&mut self, scope: Scope) -> Result<bool, Error>;
 
-    /// The repositories as they were at the horizon, in order, those after the given one.
+    /// The repositories and namespaces as they were at the horizon, in order, those after the given one.
     fn snapshot(&mut self, after: Option<Scope>, limit: usize) -> Result<Vec<(Scope, Rows)>, Error>;
 
     /// When the first step or row of a scope that is not due at `now_ms` falls due, in any queue.

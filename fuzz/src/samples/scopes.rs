@@ -1,24 +1,26 @@
-//! Samples of what is not a task: threads with messages, and repositories with locks.
+//! Samples of what is not a task: threads with messages, repositories with locks, and namespaces.
 
 use super::{NOW_MS, hlc, name, node, task_id};
 use relaymesh_core::{
     backoff::Backoff,
     content::{ContentRef, Media},
-    id::{LeaseToken, MessageId, RepositoryId, ThreadId, WorkerId},
+    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, ThreadId, WorkerId},
     lanes::Priority,
     lock::{Case, Lock, Mode, Repository},
     message::{Asks, DeadReason, Draft, Message, State, Thread},
+    namespace::Namespace,
     op::{Body, ExpireReason, HeldLock, HeldMessage, Kind, Scope},
     task::Lease,
 };
 
 /// Every scope in turn.
 pub(crate) fn scope(turn: u64) -> Scope {
-    match turn % 4 {
+    match turn % 5 {
         0 => Scope::Log,
         1 => Scope::Task(task_id()),
         2 => Scope::Thread(thread_id()),
-        _ => Scope::Repository(repository_id()),
+        3 => Scope::Repository(repository_id()),
+        _ => Scope::Namespace(namespace_id()),
     }
 }
 
@@ -32,6 +34,10 @@ pub(crate) fn message_id() -> MessageId {
 
 pub(crate) fn repository_id() -> RepositoryId {
     RepositoryId::of(&name("default"), "acme/app")
+}
+
+pub(crate) fn namespace_id() -> NamespaceId {
+    NamespaceId::of(&name("team-a"))
 }
 
 pub(crate) fn token() -> LeaseToken {
@@ -139,6 +145,19 @@ pub(crate) fn repository() -> Repository {
         fence: 1_000,
         head: hlc(),
         updated_ms: NOW_MS,
+    }
+}
+
+/// A namespace's row.
+pub(crate) fn namespace() -> Namespace {
+    Namespace {
+        rev: 1,
+        id: namespace_id(),
+        name: name("team-a"),
+        author: name("ann"),
+        about: "the first team".to_owned(),
+        created_ms: NOW_MS,
+        head: hlc(),
     }
 }
 

@@ -31,7 +31,7 @@ use relaymesh_runtime::{
 use serde::{Deserialize, Serialize};
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,11 +110,12 @@ pub enum Said {
     Done,
 }
 
-/// An error on its way: the code and the message. What the code means both ends know.
+/// An error on its way: the code, the message and what may help. What the code means both ends know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     code: String,
     message: String,
+    hints: Vec<String>,
 }
 
 /// How the daemon is.
@@ -148,14 +149,14 @@ pub struct Status {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self { code: error.code.as_str().to_owned(), message: error.message }
+        Self { code: error.code.as_str().to_owned(), message: error.message, hints: error.hints }
     }
 }
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         match Code::parse(&fault.code) {
-            Some(code) => Self::new(code, fault.message),
+            Some(code) => Self { hints: fault.hints, ..Self::new(code, fault.message) },
             None => Self::new(Code::Internal, format!("{}: {}", fault.code, fault.message)),
         }
     }

@@ -4,8 +4,9 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    output, suggest,
+    output,
 };
+use relaymesh_core::suggest;
 use serde_json::json;
 
 const EXAMPLES: &str = "\

@@ -160,6 +160,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         | Answer::Released
         | Answer::Swept { .. }
         | Answer::Compacted { .. }
+        | Answer::Namespace { .. }
         | Answer::Done { .. }) => return Err(link::unexpected(&other)),
     }
     Ok(Exit::Done)

@@ -58,7 +58,8 @@ pub(crate) enum Command {
     Message(message::Command),
     #[command(subcommand)]
     Lock(lock::Command),
-    Ns(ns::Args),
+    #[command(subcommand)]
+    Ns(ns::Command),
     Purge(purge::Args),
     #[command(subcommand)]
     Settings(settings::Command),
@@ -108,7 +109,7 @@ impl Command {
             Self::Agent(command) => agent::run(&command, context),
             Self::Message(command) => message::run(command, context),
             Self::Lock(command) => lock::run(command, context),
-            Self::Ns(args) => ns::run(&args, context),
+            Self::Ns(command) => ns::run(command, context),
             Self::Purge(args) => purge::run(&args, context),
             Self::Settings(command) => settings::run(&command, context),
             Self::ReloadSettings(args) => settings::reload(&args, context),

@@ -74,6 +74,12 @@ impl Mesh {
         said.stdout.trim().to_owned()
     }
 
+    /// Makes a namespace.
+    pub(crate) fn make(&self, namespace: &str) {
+        let said = self.run(&["ns", "create", namespace]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+    }
+
     pub(crate) fn show(&self, id: &str) -> Value {
         let said = self.run(&["task", "show", id, "--history", "--json"]);
         assert_eq!(said.code, 0, "{}", said.stderr);
@@ -208,7 +214,7 @@ fn split_word(text: &str) -> (&str, &str) {
 
 fn normal_word(word: &str) -> String {
     let is_ulid = |tail: &str| tail.len() == 26 && tail.bytes().all(|c| c.is_ascii_alphanumeric());
-    for prefix in ["tsk_", "nod_", "wrk_", "req_", "thr_", "msg_", "rep_", "op_"] {
+    for prefix in ["tsk_", "nod_", "wrk_", "req_", "thr_", "msg_", "rep_", "nsp_", "op_"] {
         if word.strip_prefix(prefix).is_some_and(is_ulid) {
             return format!("{prefix}…");
         }

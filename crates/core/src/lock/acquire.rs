@@ -128,7 +128,9 @@ fn named(header: &Header, repository: &RepositoryName) -> Result<RepositoryId, R
     match header.scope {
         Scope::Repository(id) if id == named => Ok(id),
         Scope::Repository(_) => Err(Refusal::OtherRepository { scope: header.scope, named }),
-        Scope::Task(_) | Scope::Thread(_) | Scope::Log => Err(Refusal::WrongScope { kind: Kind::AcquireLock }),
+        Scope::Task(_) | Scope::Thread(_) | Scope::Log | Scope::Namespace(_) => {
+            Err(Refusal::WrongScope { kind: Kind::AcquireLock })
+        }
     }
 }
 

@@ -361,6 +361,11 @@ bodies! {
         /// How many.
         count: u16,
     }
+    /// Somebody made a namespace: the one in the op's header.
+    CreateNamespace = 31 {
+        /// What it is for, for people.
+        about: String,
+    }
 }
 
 /// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
@@ -416,7 +421,14 @@ macro_rules! log_bodies {
     };
 }
 
-pub(crate) use {lock_bodies, log_bodies, message_bodies, task_bodies};
+/// The bodies of the namespace machine, as a pattern.
+macro_rules! namespace_bodies {
+    () => {
+        $crate::op::Body::CreateNamespace { .. }
+    };
+}
+
+pub(crate) use {lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies};
 
 impl Body {
     /// Whether this can be said about a scope of that sort.
@@ -426,6 +438,7 @@ impl Body {
             lock_bodies!() => matches!(scope, Scope::Repository(_)),
             message_bodies!() => matches!(scope, Scope::Thread(_)),
             log_bodies!() => scope == Scope::Log,
+            namespace_bodies!() => matches!(scope, Scope::Namespace(_)),
             Self::PurgeScope {} => scope != Scope::Log,
         }
     }

@@ -14,12 +14,12 @@ mod stub;
 mod tests;
 
 pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
-pub(crate) use body::{lock_bodies, log_bodies, message_bodies, task_bodies};
+pub(crate) use body::{lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies};
 pub use chain::{Break, Chain, ChainHead, Link, link_hash};
 
 use crate::{
     hlc::Hlc,
-    id::{NodeId, OpId, RepositoryId, TaskId, ThreadId},
+    id::{NamespaceId, NodeId, OpId, RepositoryId, TaskId, ThreadId},
     name::Name,
 };
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,8 @@ pub enum Scope {
     Repository(RepositoryId),
     /// The log itself. It has no rows.
     Log,
+    /// A namespace: that it is there.
+    Namespace(NamespaceId),
 }
 
 impl fmt::Display for Scope {
@@ -95,6 +97,7 @@ impl fmt::Display for Scope {
             Self::Thread(id) => id.fmt(f),
             Self::Repository(id) => id.fmt(f),
             Self::Log => f.pad("log"),
+            Self::Namespace(id) => id.fmt(f),
         }
     }
 }
@@ -171,7 +174,7 @@ impl Op {
     pub fn task(&self) -> Option<TaskId> {
         match self.header.scope {
             Scope::Task(task) => Some(task),
-            Scope::Thread(_) | Scope::Repository(_) | Scope::Log => None,
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Log | Scope::Namespace(_) => None,
         }
     }
 }

@@ -284,6 +284,29 @@ fn a_thread_and_its_messages_come_back_and_are_all_in_the_hash() {
     assert_ne!(StateHash::of_rows(&Rows::Thread(without)), whole, "a lost message is found");
 }
 
+fn namespace() -> Namespace {
+    let name: Name = "team-a".parse().unwrap();
+    Namespace {
+        rev: 1,
+        id: NamespaceId::of(&name),
+        name,
+        author: "ann".parse().unwrap(),
+        about: "the first team".to_owned(),
+        created_ms: 11,
+        head: Hlc { wall_ms: 11, logical: 0, node: NodeId::new(1, 1) },
+    }
+}
+
+#[test]
+fn a_namespace_comes_back_and_is_in_the_hash() {
+    let row = namespace();
+    let mut bytes = Vec::new();
+    let sum = encode_namespace(&row, &mut bytes);
+    assert_eq!(decode(RowKey::Namespace(row.id), &bytes, sum), Ok(row.clone()));
+    assert_eq!(decode::<Namespace>(RowKey::Namespace(NamespaceId::new(9, 9)), &bytes, sum), Err(Error::Sum));
+    assert_eq!(StateHash::of_rows(&Rows::Namespace(row)).0, sum.0);
+}
+
 /// The bytes of rows as they are on disks. Another sum here means that stores have to fold their rows again: give the rows
 /// the next version, so that a store that was not folded again says so.
 #[test]
@@ -292,6 +315,7 @@ fn rows_have_the_bytes_of_their_version() {
         StateHash::of(&rows(1)),
         StateHash::of_rows(&Rows::Thread(thread())),
         StateHash::of_rows(&Rows::Repository(repository())),
+        StateHash::of_rows(&Rows::Namespace(namespace())),
     ];
     let found = sums.map(|sum| format!("{:032x}", sum.0));
     assert_eq!(
@@ -301,7 +325,8 @@ fn rows_have_the_bytes_of_their_version() {
             [
                 "f53b4684ffd4ea550840e77953fda483",
                 "d260bf325d2b61a8146186da5f405a8c",
-                "61627bc36cfc717bd2bc9c1e292fd5dc"
+                "61627bc36cfc717bd2bc9c1e292fd5dc",
+                "8d4765def93924264bbff5df59ea2efb"
             ]
         )
     );

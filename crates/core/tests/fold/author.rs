@@ -6,7 +6,7 @@ use relaymesh_core::{
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
-    id::{LeaseToken, NodeId, OpId, RepositoryId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, NamespaceId, NodeId, OpId, RepositoryId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
     name::Name,
@@ -17,6 +17,8 @@ use relaymesh_core::{
 pub(crate) const START_MS: u64 = 1_000_000;
 pub(crate) const LEASE_MS: u64 = 100;
 pub(crate) const ASK: &str = "Go on?";
+/// The namespace that is made in these histories.
+const MADE: &str = "team";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Author {
@@ -92,7 +94,7 @@ impl Author {
             hlc,
             author: name("author"),
             source: name("test"),
-            namespace: name("default"),
+            namespace: name(if scope == namespace() { MADE } else { "default" }),
             scope,
             write_class: WriteClass::AppendOnly,
             causal_deps: self.cites.clone(),
@@ -121,6 +123,11 @@ pub(crate) fn thread() -> Scope {
 /// What is locked in these histories.
 pub(crate) fn repository() -> Scope {
     Scope::Repository(RepositoryId::of(&name("default"), "app"))
+}
+
+/// The namespace that is made in these histories.
+pub(crate) fn namespace() -> Scope {
+    Scope::Namespace(NamespaceId::of(&name(MADE)))
 }
 
 pub(crate) fn name(text: &str) -> Name {

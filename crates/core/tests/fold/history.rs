@@ -1,8 +1,8 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
 use crate::{
-    author::{ASK, Author, START_MS, name, repository, result, scope, step, submit, thread, weighed},
-    locking, talking,
+    author::{ASK, Author, START_MS, name, namespace, repository, result, scope, step, submit, thread, weighed},
+    locking, naming, talking,
 };
 use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
@@ -94,7 +94,7 @@ impl Story {
         })
     }
 
-    /// Something about the repository or the thread. Liars date back and copy times here too.
+    /// Something about the repository, the thread or the namespace. Liars date back and copy times here too.
     fn about_another(&mut self, who: usize, one: Move) -> Option<Op> {
         if one.pick.is_multiple_of(5) {
             self.now_ms += locking::TTL_MS; // or nothing would ever run out
@@ -102,6 +102,8 @@ impl Story {
         let (scope, body) = if one.what == 99 {
             let head = ChainHead { origin: self.authors[who].node, origin_epoch: 1, seq: 1, hash: Hash::default() };
             (Scope::Log, Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) })
+        } else if one.what == 97 {
+            (namespace(), naming::body(one))
         } else if one.machine < 6 {
             (repository(), locking::body(&self.authors[who], self.now_ms, one))
         } else {

@@ -11,6 +11,7 @@ mod claims;
 mod history;
 mod integrity;
 mod locking;
+mod naming;
 mod order;
 mod purges;
 mod reference;

@@ -22,7 +22,7 @@ fn fences(rows: &Rows) -> BTreeMap<u128, u64> {
             rows.messages.iter().map(|(id, message)| (number(id), message.epoch.into())).collect()
         }
         Rows::Repository(rows) => BTreeMap::from([(0, rows.repository.fence)]),
-        Rows::Purged(_) => BTreeMap::new(),
+        Rows::Namespace(_) | Rows::Purged(_) => BTreeMap::new(),
     }
 }
 

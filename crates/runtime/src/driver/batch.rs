@@ -43,6 +43,8 @@ pub(super) struct After {
     pub(super) leases: Vec<Hold>,
     /// Idempotency keys that no reader sees before this batch is durable.
     pub(super) keys: Vec<(Name, IdempotencyKey)>,
+    /// Namespaces that were made in it: if it is rolled back they are not there.
+    pub(super) namespaces: Vec<Name>,
     /// The earliest time at which something in it falls due.
     pub(super) wake_ms: Option<u64>,
     /// Whether a step became ready that found no place in the window: from now on the store can be asked for it.

@@ -120,6 +120,13 @@ pub enum Command {
         /// Why, for people.
         reason: String,
     },
+    /// Make a namespace. One that is there stays as it is.
+    CreateNamespace {
+        /// What it is called.
+        name: Name,
+        /// What it is for, for people.
+        about: String,
+    },
 }
 
 /// What a caller asks for about a lock.
@@ -373,6 +380,7 @@ impl Command {
             | Self::Redrive { .. }
             | Self::Approve { .. }
             | Self::Deny { .. }
+            | Self::CreateNamespace { .. }
             | Self::Lock(_)
             | Self::Message(
                 MessageCommand::Take { .. }
@@ -469,6 +477,13 @@ pub enum Answer {
         /// Where it rests.
         status: Status,
     },
+    /// The namespace is there.
+    Namespace {
+        /// Which.
+        name: Name,
+        /// Whether it was not there before.
+        is_new: bool,
+    },
 }
 
 /// Why there is no such answer.
@@ -483,8 +498,25 @@ pub enum Error {
     /// Rejected by the rules about messages; nothing changed.
     #[error(transparent)]
     Message(relaymesh_core::message::Refusal),
+    /// Rejected by the rules about namespaces; nothing changed.
+    #[error(transparent)]
+    Namespace(relaymesh_core::namespace::Refusal),
+    /// Rejected: what is put somewhere is put into a namespace that is there (R26). Nothing changed.
+    #[error("there is no namespace `{name}`")]
+    NoNamespace {
+        /// What was named.
+        name: Name,
+        /// One that is there and is called almost the same.
+        near: Option<Name>,
+    },
+    /// Rejected: there are as many namespaces as there may be. Nothing changed.
+    #[error("there are {count} namespaces, and no more are possible")]
+    TooManyNamespaces {
+        /// How many there are.
+        count: usize,
+    },
     /// Rejected: such a thing is never purged. Nothing changed.
-    #[error("{0} is never purged: its fences only grow")]
+    #[error("{scope} is never purged: {why}", scope = .0, why = kept(*.0))]
     NotPurged(Scope),
     /// Rejected: the key was used for another request (D5). Nothing changed.
     #[error("the key `{key}` belongs to {task}, which was another request")]
@@ -520,6 +552,16 @@ pub enum Error {
     /// Something that was stored could not be read. Nothing changed.
     #[error(transparent)]
     Store(relaymesh_store::Error),
+}
+
+/// Why a scope is kept for ever.
+fn kept(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Repository(_) => "its fences only grow",
+        Scope::Namespace(_) => "what is in it carries its name",
+        Scope::Log => "old ops go when it is compacted",
+        Scope::Task(_) | Scope::Thread(_) => "it is not over",
+    }
 }
 
 /// Something that became durable.

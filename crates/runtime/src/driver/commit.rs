@@ -47,6 +47,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             outcomes: _,
             leases,
             keys,
+            namespaces: _,
             wake_ms,
             overflow,
             passed,
@@ -166,6 +167,9 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.waiters.entry(task).or_default().extend(replies);
             }
             self.untold.extend(after.outcomes);
+            for name in after.namespaces {
+                self.namespaces.remove(&name);
+            }
         }
         self.settle_waiters();
         // Whoever waits for a task that never came to be would wait for ever: tell them.

@@ -7,6 +7,7 @@ use super::{
     command::{Caller, Event, Reply},
     commit::earlier,
     life::Compaction,
+    namespaces,
     parked::Parked,
     scopes::Scopes,
 };
@@ -76,6 +77,8 @@ pub struct Engine<R, W> {
     pub(super) hlc: HlcClock,
     pub(super) cache: Cache,
     pub(super) scopes: Scopes,
+    /// Every namespace that is there, those of batches on their way included.
+    pub(super) namespaces: BTreeSet<Name>,
     /// When this engine began.
     pub(super) began: Now,
     /// After a jump of the wall clock nothing runs out before this time, by the monotonic clock.
@@ -132,6 +135,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub fn new(mut reader: R, mut world: W, config: Config) -> Result<Self, Error> {
         let head = reader.head()?;
         let newest_request = reader.newest_request()?;
+        let namespaces = namespaces::load(&mut reader)?;
         let node = head.chain.origin;
         let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
         let began = world.now();
@@ -148,6 +152,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             head,
             cache: Cache::default(),
             scopes: Scopes::default(),
+            namespaces,
             began,
             put_off_until_ms: 0,
             was_late: false,

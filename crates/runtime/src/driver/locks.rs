@@ -16,6 +16,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn lock(&mut self, caller: &Caller, command: LockCommand) -> Result<Answer, Error> {
         match command {
             LockCommand::Acquire { namespace, repository, key, mode, case, holder, token, ttl_ms, purpose } => {
+                self.check_namespace(&namespace)?;
                 let scope = Scope::Repository(RepositoryId::of(&namespace, repository.as_str()));
                 let token = token.unwrap_or_else(|| LeaseToken::from_bytes(self.world.random().to_be_bytes()));
                 self.check_put_off(scope, token, |lock| lock.conflicts(&key, mode, case))?;

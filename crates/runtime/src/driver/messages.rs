@@ -80,6 +80,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(there) = there.filter(|there| is_same(there)) {
             return Ok(Answer::Message { thread, message: id, state: there.state });
         }
+        self.check_namespace(&namespace)?;
         if let Some(hold) = asks {
             self.check_asking(hold)?;
         }

@@ -28,6 +28,7 @@ mod input;
 mod life;
 mod locks;
 mod messages;
+mod namespaces;
 mod parked;
 mod recover;
 mod scopes;
@@ -44,5 +45,6 @@ pub use command::{
     Request, StepEvent, Submit, Until,
 };
 pub use engine::{Config, Engine};
+pub use namespaces::NAMESPACES_MAX;
 pub use sizes::Sizes;
 pub use threads::{Driver, Glance, Handle};

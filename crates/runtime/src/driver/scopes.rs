@@ -166,7 +166,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn expire_in(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
         match scope {
-            Scope::Task(_) | Scope::Log => Ok(()),
+            Scope::Task(_) | Scope::Namespace(_) | Scope::Log => Ok(()),
             Scope::Repository(_) => self.expire_locks(scope, now_ms),
             Scope::Thread(_) => self.expire_messages(scope, now_ms),
         }
@@ -194,6 +194,7 @@ pub(super) fn refused(refusal: Refusal) -> Error {
         Refusal::Task(refusal) => Error::Refused(refusal),
         Refusal::Repository(refusal) => Error::Lock(refusal),
         Refusal::Thread(refusal) => Error::Message(refusal),
+        Refusal::Namespace(refusal) => Error::Namespace(refusal),
         // The driver says nothing about a scope of another sort, and makes no checkpoint that cannot be.
         other @ (Refusal::WrongScope { .. } | Refusal::Purged { .. } | Refusal::Log(_)) => {
             Error::Indeterminate(format!("a bug: {other}"))

@@ -33,6 +33,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Wait { task } => return self.wait(task, reply),
             Command::Lock(command) => self.lock(&caller, command),
             Command::Message(command) => self.message(&caller, command),
+            Command::CreateNamespace { name, about } => self.create_namespace(&caller, name, about),
             Command::Life(LifeCommand::Checkpoint) => return self.checkpoints.push((caller, reply)),
             Command::Life(command) => self.life(&caller, command),
             Command::Record { hold, artifact } => self.record(&caller, hold, artifact).map(done),
@@ -104,6 +105,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let status = self.status(task);
             return Ok((Answer::Accepted { task, status, merged: true, class: WriteClass::Strong }, until));
         }
+        self.check_namespace(&namespace)?;
         let max = self.config.payload_max_bytes.min(CONTENT_BYTES_MAX);
         if let Some(found) = inputs.iter().map(|(_, content)| content.len()).find(|length| *length > max) {
             return Err(Error::TooLong { found, max });

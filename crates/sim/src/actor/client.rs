@@ -9,10 +9,15 @@ use crate::{
 use relaymesh_core::{
     hash::Hash,
     id::{RequestId, StepId, TaskId},
+    name::Name,
+    namespace::ABOUT_CHARS_MAX,
     op::CancelMode,
     task::{Status, spec::IdempotencyKey},
 };
 use relaymesh_runtime::driver::{Command, Submit, Until};
+
+/// Where clients work, in turn. Lockers use some of it, too.
+const NAMESPACES: [&str; 3] = ["default", "people", "team"];
 
 /// How often a client asks again before it gives up.
 const TRIES_MAX: u32 = 8;
@@ -25,6 +30,8 @@ pub(crate) struct Client {
     skew_ms: u64,
     /// Whether it is the one who decides what steps ask: it never waits for a task, because that may wait for it.
     decides: bool,
+    /// Where it works. Keys are its own, so each client stays in one place.
+    namespace: Name,
     submits: Vec<Submit>,
     /// What it is at, and how often it has tried.
     asking: Option<(Command, u32)>,
@@ -40,9 +47,10 @@ pub(crate) enum Next {
 }
 
 impl Client {
-    pub(crate) fn new(mut rng: Rng, think_ms: (u64, u64), decides: bool) -> Self {
+    pub(crate) fn new(index: usize, mut rng: Rng, think_ms: (u64, u64)) -> Self {
         let skew_ms = rng.between(0, 5_000);
-        Self { rng, think_ms, skew_ms, decides, submits: Vec::new(), asking: None }
+        let namespace = name(NAMESPACES[index % NAMESPACES.len()]);
+        Self { rng, think_ms, skew_ms, decides: index == 0, namespace, submits: Vec::new(), asking: None }
     }
 
     pub(crate) fn think_time(&mut self) -> Ns {
@@ -78,8 +86,8 @@ impl Client {
     /// Takes the end of a call.
     pub(crate) fn hear(&mut self, word: &Word) -> Next {
         let tries = self.asking.as_ref().map_or(TRIES_MAX, |(_, tries)| *tries);
-        let is_submit = matches!(self.asking, Some((Command::Submit(_), _)));
-        let insists = is_submit || self.rng.chance(300);
+        let must_be = matches!(self.asking, Some((Command::Submit(_) | Command::CreateNamespace { .. }, _)));
+        let insists = must_be || self.rng.chance(300);
         if word.is_unsure() && insists && tries < TRIES_MAX {
             return Next::Again(self.rng.spread(100, 4_000) * MS);
         }
@@ -93,7 +101,7 @@ impl Client {
         }
         let wild = !view.healthy();
         let waits = if self.decides { 0 } else { 12 };
-        let weights = [45, 8, if wild { 3 } else { 0 }, waits, 8, 12, if self.decides { 40 } else { 14 }];
+        let weights = [45, 8, if wild { 3 } else { 0 }, waits, 8, 12, if self.decides { 40 } else { 14 }, 2];
         let chosen = match self.rng.weighted(&weights) {
             0 => None,
             1 => self.repeat(),
@@ -101,12 +109,17 @@ impl Client {
             3 => self.task(view, |status| wild || !status.is_terminal()).map(|task| Command::Wait { task }),
             4 => self.cancel(view),
             5 => self.redrive(view),
-            _ => self.decide(view),
+            6 => self.decide(view),
+            _ => Some(self.create(view)),
         };
         Some(chosen.unwrap_or_else(|| self.submit(view)))
     }
 
+    /// Mostly it makes its place first; now and then it learns from a refusal that it should have.
     fn submit(&mut self, view: &View<'_>) -> Command {
+        if !view.ledger.has_namespace(&self.namespace) && self.rng.chance(800) {
+            return self.create(view);
+        }
         let made_ms = view.now_ms() + self.skew_ms;
         let key = IdempotencyKey::RequestId(RequestId::new(made_ms, self.rng.wide()));
         let submit = self.request(key);
@@ -114,8 +127,17 @@ impl Client {
         Command::Submit(submit)
     }
 
+    /// Makes a namespace, perhaps one that is there, perhaps with too many words about it.
+    fn create(&mut self, view: &View<'_>) -> Command {
+        let wild = !view.healthy();
+        let other = wild && self.rng.chance(200);
+        let made = if other { name(NAMESPACES[self.rng.index(NAMESPACES.len())]) } else { self.namespace.clone() };
+        let chars = if wild && self.rng.chance(50) { ABOUT_CHARS_MAX + 1 } else { self.rng.index(20) };
+        Command::CreateNamespace { name: made, about: "x".repeat(chars) }
+    }
+
     fn request(&mut self, key: IdempotencyKey) -> Submit {
-        let namespace = name("default");
+        let namespace = self.namespace.clone();
         let until = if !self.decides && self.rng.chance(250) { Until::Ended } else { Until::Accepted };
         let trace_id = self.rng.wide();
         let asked = flow::random(&mut self.rng);

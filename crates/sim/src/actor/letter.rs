@@ -17,10 +17,13 @@ pub(crate) const AGENTS: [&str; 3] = ["ann", "ben", "cat"];
 /// An agent that nobody is: what is sent to it becomes too old.
 pub(super) const NOBODY: &str = "nobody";
 
+/// A namespace that nobody makes.
+const NOWHERE: &str = "nowhere";
+
 /// A letter with names of its own, so that it can be sent again.
 pub(super) fn random(from: &Name, rng: &mut Rng, view: &View<'_>) -> Letter {
     Letter {
-        namespace: name("default"),
+        namespace: name(if !view.healthy() && rng.chance(20) { NOWHERE } else { "default" }),
         thread: Some(ThreadId::new(view.now_ms(), rng.wide())),
         message: Some(MessageId::new(view.now_ms(), rng.wide())),
         from: from.clone(),

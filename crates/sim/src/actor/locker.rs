@@ -14,7 +14,7 @@ use relaymesh_core::{
     name::Name,
     op::HeldLock,
 };
-use relaymesh_runtime::driver::{Answer, Command, LockCommand};
+use relaymesh_runtime::driver::{Answer, Command, Error, LockCommand};
 
 const TRIES_MAX: u32 = 4;
 
@@ -30,6 +30,8 @@ pub(crate) struct Locker {
     unsure: Option<(LockCommand, Lockable, u32)>,
     /// What the acquire that is under way is about.
     wanted: Option<Lockable>,
+    /// A namespace that it makes before it asks again.
+    makes: Option<Name>,
     grips_max: usize,
 }
 
@@ -48,12 +50,16 @@ impl Locker {
     pub(crate) fn new(index: usize, mut rng: Rng) -> Self {
         let grips_max = 1 + rng.index(3);
         let holder = name(&format!("locker-{index}"));
-        Self { holder, rng, grips: Vec::new(), old: Vec::new(), unsure: None, wanted: None, grips_max }
+        Self { holder, rng, grips: Vec::new(), old: Vec::new(), unsure: None, wanted: None, makes: None, grips_max }
     }
 
     /// Takes something new. Where all is well it looks first whether that is free.
     fn acquire(&mut self, view: &View<'_>) -> Option<LockCommand> {
         let of = *self.rng.pick(&KEYS)?;
+        if !view.ledger.has_namespace(&name(of.namespace)) && self.rng.chance(800) {
+            self.makes = Some(name(of.namespace));
+            return None;
+        }
         let mode = if self.rng.chance(450) { Mode::Shared } else { Mode::Exclusive };
         if view.healthy() && !is_free(of, mode, view) {
             return None;
@@ -136,6 +142,9 @@ impl Locker {
 
     fn heard_acquire(&mut self, command: &LockCommand, word: &Word, view: &View<'_>) {
         let LockCommand::Acquire { token, mode, ttl_ms, .. } = command else { return };
+        if let Word::Answer(Err(Error::NoNamespace { name, .. })) = word {
+            self.makes = Some(name.clone());
+        }
         let Some(of) = self.wanted.take() else { return };
         let tries = self.unsure.take().map_or(1, |(_, _, tries)| tries + 1);
         if let Word::Answer(Ok(Answer::Locked { held, .. })) = word {
@@ -165,6 +174,9 @@ impl Locker {
 
 impl Party for Locker {
     fn act(&mut self, view: &View<'_>) -> Option<Command> {
+        if let Some(name) = self.makes.take_if(|_| view.phase != Phase::Drain) {
+            return Some(Command::CreateNamespace { name, about: "what is locked together".to_owned() });
+        }
         if let Some((command, of, _)) = &self.unsure {
             self.wanted = Some(*of);
             return Some(Command::Lock(command.clone()));
@@ -178,6 +190,9 @@ impl Party for Locker {
     }
 
     fn hear(&mut self, command: &Command, word: &Word, view: &View<'_>) {
+        if let Command::CreateNamespace { name, .. } = command {
+            self.makes = (word.is_unsure() && self.rng.chance(700)).then(|| name.clone());
+        }
         let Command::Lock(command) = command else { return };
         match command {
             LockCommand::Acquire { .. } => self.heard_acquire(command, word, view),

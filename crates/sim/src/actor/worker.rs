@@ -174,6 +174,7 @@ impl Worker {
             | Command::Message(_)
             | Command::Record { .. }
             | Command::Life(_)
+            | Command::CreateNamespace { .. }
             | Command::Deny { .. } => Heard::Nothing,
         }
     }

@@ -85,11 +85,15 @@ impl Leases {
                 | Answer::Taken(_)
                 | Answer::Replied { .. }
                 | Answer::Swept { .. }
-                | Answer::Compacted { .. },
+                | Answer::Compacted { .. }
+                | Answer::Namespace { .. },
             ) => return,
             Err(
                 Error::KeyReused { .. }
                 | Error::NotPurged(_)
+                | Error::Namespace(_)
+                | Error::NoNamespace { .. }
+                | Error::TooManyNamespaces { .. }
                 | Error::Lock(_)
                 | Error::Message(_)
                 | Error::TooLong { .. }
@@ -187,6 +191,7 @@ fn lease_op(command: &Command) -> Option<(StepId, LeaseOp)> {
         | Command::Message(_)
         | Command::Record { .. }
         | Command::Life(_)
+        | Command::CreateNamespace { .. }
         | Command::Deny { .. } => None,
     }
 }

@@ -11,6 +11,7 @@ mod fence;
 mod honest;
 mod monotone;
 mod once;
+mod placed;
 mod progress;
 mod rebuild;
 
@@ -121,6 +122,7 @@ impl Invariants {
             Box::new(honest::Honest::new(config)),
             Box::new(fence::Fence::new(config)),
             Box::new(once::Once::default()),
+            Box::new(placed::Placed),
             Box::new(monotone::Monotone::default()),
             Box::new(durable::Durable::default()),
             Box::new(rebuild::Rebuild::default()),

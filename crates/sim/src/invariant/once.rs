@@ -39,7 +39,7 @@ impl Invariant for Once {
         match seen.op.header.scope {
             Scope::Task(task) => self.task(task, seen),
             Scope::Thread(thread) => self.thread(thread, seen),
-            Scope::Repository(_) | Scope::Log => Ok(()),
+            Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => Ok(()),
         }
     }
 
@@ -109,6 +109,7 @@ impl Once {
             | crate::task_bodies!()
             | crate::lock_bodies!()
             | Body::Checkpoint { .. }
+            | Body::CreateNamespace { .. }
             | Body::RecordArtifact { .. } => Ok(()),
             // Its name may be used again.
             Body::PurgeScope {} => {

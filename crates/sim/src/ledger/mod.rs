@@ -16,10 +16,12 @@ use crate::{
 };
 use relaymesh_core::{
     hash::Hash,
-    id::{LeaseToken, MessageId, RepositoryId, TaskId, ThreadId},
+    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, TaskId, ThreadId},
     kernel::{Purged, Refusal, Rows, apply},
     lock::RepositoryRows,
     message::{Message, ThreadRows},
+    name::Name,
+    namespace::{DEFAULT, Namespace},
     op::{Kind, Op, Scope},
     task::{TaskRows, spec::IdempotencyKey},
 };
@@ -36,6 +38,7 @@ pub(crate) struct Ledger {
     pub(crate) open: BTreeSet<TaskId>,
     pub(crate) threads: BTreeMap<ThreadId, ThreadRows>,
     pub(crate) repositories: BTreeMap<RepositoryId, RepositoryRows>,
+    pub(crate) namespaces: BTreeMap<NamespaceId, Namespace>,
     /// What messages and locks ever were.
     pub(crate) past: Past,
     /// What was written for which call.
@@ -119,6 +122,11 @@ impl Ledger {
             && self.repositories.values().all(|rows| rows.locks.is_empty())
     }
 
+    /// Whether somebody has made the namespace, or nobody has to.
+    pub(crate) fn has_namespace(&self, name: &Name) -> bool {
+        name.as_str() == DEFAULT || self.namespaces.contains_key(&NamespaceId::of(name))
+    }
+
     /// Every message there is.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (ThreadId, &Message)> {
         self.threads.iter().flat_map(|(thread, rows)| rows.messages.values().map(|message| (*thread, message)))
@@ -151,6 +159,7 @@ impl Ledger {
             Scope::Task(task) => self.tasks.get(&task).map(|seen| Rows::Task(seen.rows.clone())),
             Scope::Thread(thread) => self.threads.get(&thread).cloned().map(Rows::Thread),
             Scope::Repository(repository) => self.repositories.get(&repository).cloned().map(Rows::Repository),
+            Scope::Namespace(namespace) => self.namespaces.get(&namespace).cloned().map(Rows::Namespace),
             Scope::Log => None,
         }
     }
@@ -220,6 +229,7 @@ impl Ledger {
             }
             Rows::Thread(rows) => drop(self.threads.insert(rows.thread.id, rows)),
             Rows::Repository(rows) => drop(self.repositories.insert(rows.repository.id, rows)),
+            Rows::Namespace(row) => drop(self.namespaces.insert(row.id, row)),
             Rows::Purged(_) => self.forget(op),
         }
     }
@@ -234,7 +244,7 @@ impl Ledger {
             Scope::Thread(thread) => {
                 self.gone.threads.extend(self.threads.remove(&thread).map(|rows| (thread, rows)));
             }
-            Scope::Repository(_) | Scope::Log => {}
+            Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {}
         }
     }
 }
@@ -243,6 +253,8 @@ impl Ledger {
 pub(crate) fn stored_rows(reader: &mut MemoryReader, scope: Scope) -> Option<Rows> {
     match scope {
         Scope::Task(task) => reader.task(task).ok().flatten().map(Rows::Task),
-        Scope::Thread(_) | Scope::Repository(_) | Scope::Log => reader.scope(scope).ok().flatten(),
+        Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
+            reader.scope(scope).ok().flatten()
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What messages and locks ever were.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
-    /// Since when each thread and repository is there.
+    /// Since when each thread, repository and namespace is there.
     since: BTreeMap<Scope, Ns>,
     messages: BTreeMap<(ThreadId, MessageId), MessagePast>,
     /// Every delivery, by its token.
@@ -74,6 +74,7 @@ impl Past {
         match rows {
             Rows::Thread(rows) => self.keep_thread(now, op, rows),
             Rows::Repository(rows) => self.keep_repository(rows),
+            Rows::Namespace(_) => {}
             Rows::Task(_) | Rows::Purged(_) => return,
         }
         self.since.entry(op.header.scope).or_insert(now);

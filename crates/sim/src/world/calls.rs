@@ -194,6 +194,8 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         Ok(Answer::Compacted { .. }) => "compacted",
         Ok(Answer::Locked { .. }) => "locked",
         Ok(Answer::Released) => "released",
+        Ok(Answer::Namespace { is_new: true, .. }) => "created",
+        Ok(Answer::Namespace { is_new: false, .. }) => "there already",
         Ok(Answer::Message { state, .. }) => state.as_str(),
         Ok(Answer::Taken(Some(_))) => "taken",
         Ok(Answer::Taken(None)) => "nothing there",
@@ -202,7 +204,15 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         Err(_) if is_fenced(result) => "fenced",
         Err(Error::Lock(lock::Refusal::Conflict { .. })) => "locked by another",
         Err(Error::Refused(Refusal::Held { .. })) => "held",
-        Err(Error::Refused(_) | Error::Lock(_) | Error::Message(_) | Error::NotPurged(_)) => "refused",
+        Err(Error::NoNamespace { .. }) => "no such namespace",
+        Err(
+            Error::Refused(_)
+            | Error::Lock(_)
+            | Error::Message(_)
+            | Error::Namespace(_)
+            | Error::TooManyNamespaces { .. }
+            | Error::NotPurged(_),
+        ) => "refused",
         Err(Error::KeyReused { .. }) => "key reused",
         Err(Error::TooLong { .. }) => "too long",
         Err(Error::DiskFull(_)) => "disk full",

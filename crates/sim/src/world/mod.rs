@@ -116,7 +116,7 @@ impl World {
         let mut rng = Rng::new(seed);
         let plan = Plan::new(&mut rng);
         let nodes: Vec<Node> = (0..plan.nodes).map(|n| Node::new(n, rng.fork(), plan.wall_start_ms)).collect();
-        let clients: Vec<Client> = (0..plan.clients).map(|n| Client::new(rng.fork(), plan.think_ms, n == 0)).collect();
+        let clients: Vec<Client> = (0..plan.clients).map(|n| Client::new(n, rng.fork(), plan.think_ms)).collect();
         let workers: Vec<Worker> = (0..plan.workers).map(|n| Worker::new(n, rng.fork())).collect();
         let parties = parties::all(&plan, &mut rng);
         let mut world = Self {

@@ -44,6 +44,11 @@ impl World {
         self.ledgers.iter().map(|ledger| ledger.tasks.len()).sum()
     }
 
+    /// Namespaces that were made.
+    pub(crate) fn namespaces(&self) -> usize {
+        self.ledgers.iter().map(|ledger| ledger.namespaces.len()).sum()
+    }
+
     /// Messages on all logs.
     pub(crate) fn messages(&self) -> usize {
         self.ledgers.iter().map(|ledger| ledger.messages().count()).sum()

@@ -302,7 +302,12 @@ impl Author {
 
     /// One op about a scope other than a task; a refused one leaves nothing behind.
     pub(super) fn say_about(&mut self, scope: Scope, body: Body) -> Result<(), kernel::Refusal> {
-        let op = self.stamp(name("default"), scope, body);
+        self.say_about_in(name("default"), scope, body)
+    }
+
+    /// The same in another namespace.
+    pub(super) fn say_about_in(&mut self, namespace: Name, scope: Scope, body: Body) -> Result<(), kernel::Refusal> {
+        let op = self.stamp(namespace, scope, body);
         let (rows, _) = self.scopes.entry(scope).or_default();
         kernel::apply(rows, &op, &mut Vec::new())?;
         self.accept(&op);

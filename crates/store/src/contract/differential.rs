@@ -105,6 +105,8 @@ fn command(author: &mut Author, dice: &mut Dice) {
     match dice.below(8) {
         0 => return lock(author, dice),
         1 => return message(author, dice),
+        // Refused the second time, which is a possible answer.
+        2 if dice.below(3) == 0 => return drop(author.create_namespace(["people", "p", "q", "r"][dice.index(4)], "q")),
         _ => {}
     }
     let tasks: Vec<TaskId> = author.all_rows().map(|rows| rows.task.id).collect();

@@ -254,6 +254,8 @@ fn rich<B: Backend>() -> World<B> {
     for _ in 0..3 {
         gallery(&mut world.author);
         let held = world.author.lock("app", "src/**").unwrap();
+        let made = format!("team-{}", world.author.next());
+        world.author.create_namespace(&made, "a team").unwrap();
         let thread = ThreadId::new(9, world.author.next());
         let message = world.author.send(thread, "reviewer", Priority::High);
         let held_message = world.author.deliver(thread, message);

@@ -25,6 +25,7 @@ pub mod idempotency;
 pub mod journal;
 pub mod life;
 pub mod log;
+pub mod namespaces;
 pub mod queues;
 pub mod readers;
 pub mod restart;
@@ -127,6 +128,13 @@ macro_rules! contract_suite {
             a_thread_comes_back_with_its_messages,
             an_inbox_is_in_order_and_holds_nothing_else,
             messages_fall_due_by_lease_and_by_age,
+        );
+        $crate::contract_area!($backend, namespaces:
+            a_namespace_comes_back,
+            namespaces_are_listed_after_everything_else,
+            the_state_hash_covers_namespaces,
+            a_namespace_is_not_created_twice,
+            a_namespace_outlives_its_op,
         );
         $crate::contract_area!($backend, life:
             a_purged_task_is_gone_with_its_key,

@@ -59,7 +59,7 @@ pub struct Snapshot {
     pub rested: Vec<(u64, ThreadId)>,
     /// What was let go of.
     pub life: Life,
-    /// The repositories at the horizon.
+    /// The repositories and namespaces at the horizon.
     pub snapshot: Vec<(Scope, Rows)>,
 }
 

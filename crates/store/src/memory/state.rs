@@ -35,7 +35,7 @@ pub(crate) struct State {
     pub(crate) leases: BTreeSet<(NodeId, StepKey)>,
     pub(crate) idempotency: BTreeMap<(Name, IdempotencyKey), IdempotencyRow>,
     pub(crate) scopes: BTreeMap<(Scope, Part), ScopeRow>,
-    /// The rows of repositories at the horizon.
+    /// The rows of repositories and namespaces at the horizon.
     pub(crate) snapshot: BTreeMap<(Scope, Part), ScopeRow>,
     pub(crate) life: Life,
     pub(crate) content: BTreeMap<ContentKey, Content>,
@@ -130,6 +130,7 @@ impl State {
             RowKey::Lock(id, token) => {
                 Some(&mut self.scopes.get_mut(&(Scope::Repository(id), Some(token.to_bytes())))?.bytes)
             }
+            RowKey::Namespace(id) => Some(&mut self.scopes.get_mut(&(Scope::Namespace(id), None))?.bytes),
             RowKey::Thread(id) => Some(&mut self.scopes.get_mut(&(Scope::Thread(id), None))?.bytes),
             RowKey::Message(id, message) => {
                 Some(&mut self.scopes.get_mut(&(Scope::Thread(id), Some(message.to_bytes())))?.bytes)

@@ -48,7 +48,7 @@ impl Folder {
         }
     }
 
-    /// The repositories of a compacted log are there from the first batch on, as they were at the horizon.
+    /// The repositories and namespaces of a compacted log are there from the first batch on, as they were at the horizon.
     pub(super) fn begin_with_snapshot<R: Reader>(&mut self, source: &mut R, batch: &mut Batch) -> Result<(), Problem> {
         let mut last = None;
         loop {
@@ -93,8 +93,10 @@ impl Folder {
             }
             match scope {
                 Scope::Task(task) => drop(touched.insert(task)),
-                Scope::Thread(_) | Scope::Repository(_) | Scope::Log if is_over => {}
-                Scope::Thread(_) | Scope::Repository(_) | Scope::Log => drop(scopes.insert(scope)),
+                Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log if is_over => {}
+                Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
+                    scopes.insert(scope);
+                }
             }
             batch.ops.push(stored);
         }
@@ -169,7 +171,7 @@ impl Folder {
                     held.purged = held.rows.take().map(|rows| IdempotencyRow::of(&rows.task));
                 }
             }
-            Scope::Thread(_) | Scope::Repository(_) | Scope::Log => {
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
                 if let Some((rows, saved)) = self.scopes.get_mut(&scope) {
                     *rows = None;
                     saved.put(scope, None, batch);

@@ -4,7 +4,7 @@
 //! live work, and the two stores are compared row for row. Ops are copied byte for byte and content with them, so the
 //! rebuilt store can take the place of the other. Journals are of one node's life and are not copied.
 //!
-//! Of a log that was compacted, what is left is folded: the snapshot of the repositories, and the ops of all scopes that
+//! Of a log that was compacted, what is left is folded: the snapshot of repositories and namespaces, and the ops of all scopes that
 //! were not purged. At the horizon that must give the rows whose hash the checkpoint has.
 
 use super::{

@@ -101,6 +101,7 @@ fn about(body: &Body) -> Map<String, Value> {
         }
         Body::ExpireMessage { message } => json!({ "message": message }),
         Body::RedriveMessage { message, reason } => json!({ "message": message, "reason": reason }),
+        Body::CreateNamespace { about } => json!({ "about": about }),
         Body::PurgeScope {} => json!({}),
         Body::Checkpoint { pos, state, .. } => json!({ "ops": pos, "state": format!("{:032x}", state.0) }),
     };

@@ -4,12 +4,13 @@ use super::entry;
 use crate::{
     args::Context,
     error::{Code, Error},
-    lookup, output, suggest, time,
+    lookup, output, time,
 };
 use relaymesh_core::{
     id::TaskId,
     name::Name,
     op::{Kind, Op, Scope},
+    suggest,
 };
 use relaymesh_store::{Reader, StoredOp};
 use serde_json::json;

@@ -139,6 +139,7 @@ fn step(body: &Body) -> Option<u16> {
         | Body::ExpireDelivery { .. }
         | Body::ExpireMessage { .. }
         | Body::RedriveMessage { .. }
+        | Body::CreateNamespace { .. }
         | Body::PurgeScope {}
         | Body::Checkpoint { .. } => None,
     }

@@ -4,10 +4,13 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    lookup, output, root, suggest, time,
+    lookup, output, root, time,
     view::with_symbol,
 };
-use relaymesh_core::task::{Status, Task, TaskRows};
+use relaymesh_core::{
+    suggest,
+    task::{Status, Task, TaskRows},
+};
 use relaymesh_store::{Reader, TaskFilter};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, MessageId, NamespaceId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
     lock::{Case, Key, Mode},
     message::{Asks, Draft},
@@ -40,10 +40,11 @@ pub(super) fn header() -> impl Strategy<Value = Header> {
 }
 
 fn scope() -> impl Strategy<Value = Scope> {
-    (any::<[u8; 16]>(), 0..4u8).prop_map(|(id, sort)| match sort {
+    (any::<[u8; 16]>(), 0..5u8).prop_map(|(id, sort)| match sort {
         0 => Scope::Task(TaskId::from_bytes(id)),
         1 => Scope::Thread(ThreadId::from_bytes(id)),
         2 => Scope::Repository(RepositoryId::from_bytes(id)),
+        3 => Scope::Namespace(NamespaceId::from_bytes(id)),
         _ => Scope::Log,
     })
 }
@@ -140,6 +141,7 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::PassWork => held().prop_map(|held| Body::PassWork { held }).boxed(),
         Kind::SkipWork => (held(), any::<String>()).prop_map(|(held, reason)| Body::SkipWork { held, reason }).boxed(),
         Kind::FanOut => (held(), any::<u16>()).prop_map(|(held, count)| Body::FanOut { held, count }).boxed(),
+        Kind::CreateNamespace => any::<String>().prop_map(|about| Body::CreateNamespace { about }).boxed(),
     }
 }
 

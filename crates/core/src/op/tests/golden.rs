@@ -174,6 +174,11 @@ const GOLDEN: &[(Kind, &str)] = &[
         000000000000000105616c69636503636c690764656661756c74000199c82cc0000000000000000000000900001e01000101\
         99c82cc00000000000000000000005ac02\
     "),
+    (Kind::CreateNamespace, "\
+        010199c82cc01f0000000000000000001f0199c82cc00000000000000000000001011f9f80b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c69067465616d2d610496c2886c51d1dfb4901d9feccff6621300001f010e746865\
+        206669727374207465616d\
+    "),
 ];
 
 /// A submit in its first form: before tasks had inputs of their own, and steps conditions and lists.
@@ -190,8 +195,10 @@ const FIRST_SCHEDULE: &str = "\
 const GENESIS: &str = "2e95ed98fb7009ca4b3670911ae0e1d72e2078779eb9f6c0dac232c6a133d33b";
 /// Its head after the ops of the task machine above, which were the first.
 const HEAD_OF_TASKS: &str = "1d2d19194f16381b204577ce8ef27c096212742c8d85fdff834471f84ac3685a";
+/// Its head after the ops that there were before namespaces.
+const HEAD_OF_FLOWS: &str = "41700c416a3a42eeab088d4965e8efa0a4b142a2964052de9fa0d86ce475d6ab";
 /// Its head after all ops above.
-const HEAD: &str = "41700c416a3a42eeab088d4965e8efa0a4b142a2964052de9fa0d86ce475d6ab";
+const HEAD: &str = "01eb02f1c66b794b15e346d285a852ad6b857ab99beec3a67cc39ba5bee7160f";
 
 #[test]
 fn bytes_of_every_kind_are_as_they_ever_were() {
@@ -225,7 +232,8 @@ fn numbers_of_kinds_are_never_reused() {
     assert_eq!(numbers.first(), Some(&(1, Kind::ScheduleJob)));
     assert!(numbers.contains(&(11, Kind::DenyStep)) && numbers.contains(&(15, Kind::ExpireLock)));
     assert!(numbers.contains(&(24, Kind::RedriveMessage)));
-    assert_eq!(numbers.last(), Some(&(30, Kind::FanOut)));
+    assert!(numbers.contains(&(30, Kind::FanOut)));
+    assert_eq!(numbers.last(), Some(&(31, Kind::CreateNamespace)));
     assert!(numbers.iter().zip(1u16..).all(|((number, _), expected)| *number == expected));
 }
 
@@ -237,6 +245,9 @@ fn chain_hashes_are_as_they_ever_were() {
         chain.append(&header_of(*kind, chain.next_seq()), &body(*kind));
         if *kind == Kind::DenyStep {
             assert_eq!(chain.head.to_string(), HEAD_OF_TASKS);
+        }
+        if *kind == Kind::FanOut {
+            assert_eq!(chain.head.to_string(), HEAD_OF_FLOWS);
         }
     }
     assert_eq!(chain.head.to_string(), HEAD);

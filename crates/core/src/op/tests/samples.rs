@@ -5,7 +5,7 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, MessageId, NamespaceId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
     lock::{Case, Mode},
     message::{Asks, Draft},
@@ -50,9 +50,12 @@ pub(super) fn header(seq: u64) -> Header {
 /// The header of an op of this kind: about something that it can be about.
 pub(super) fn header_of(kind: Kind, seq: u64) -> Header {
     let repository = Scope::Repository(RepositoryId::of(&name("default"), "github.com/acme/app"));
-    let scopes = [header(seq).scope, Scope::Thread(ThreadId::new(NOW_MS, 8)), repository, Scope::Log];
+    let made = name("team-a");
+    let thread = Scope::Thread(ThreadId::new(NOW_MS, 8));
+    let scopes = [header(seq).scope, thread, repository, Scope::Log, Scope::Namespace(NamespaceId::of(&made))];
     let scope = scopes.into_iter().find(|scope| body(kind).fits(*scope)).unwrap();
-    Header { scope, ..header(seq) }
+    let namespace = if matches!(scope, Scope::Namespace(_)) { made } else { header(seq).namespace };
+    Header { scope, namespace, ..header(seq) }
 }
 
 pub(super) fn held() -> Held {
@@ -182,6 +185,7 @@ pub(super) fn body(kind: Kind) -> Body {
         Kind::PassWork => Body::PassWork { held },
         Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
         Kind::FanOut => Body::FanOut { held, count: 300 },
+        Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
     }
 }
 

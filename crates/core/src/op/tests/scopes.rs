@@ -2,17 +2,18 @@
 
 use super::samples::{NOW_MS, body, header, header_of};
 use crate::{
-    id::{RepositoryId, TaskId, ThreadId},
+    id::{NamespaceId, RepositoryId, TaskId, ThreadId},
     kernel::{Refusal, Rows, apply},
     op::{Header, Kind, Op, Scope},
 };
 
-fn scopes() -> [Scope; 4] {
+fn scopes() -> [Scope; 5] {
     [
         Scope::Task(TaskId::new(NOW_MS, 9)),
         Scope::Thread(ThreadId::new(NOW_MS, 9)),
         Scope::Repository(RepositoryId::new(NOW_MS, 9)),
         Scope::Log,
+        Scope::Namespace(NamespaceId::new(NOW_MS, 9)),
     ]
 }
 
@@ -20,14 +21,15 @@ fn op(kind: Kind, scope: Scope) -> Op {
     Op { pos: 1, header: Header { scope, ..header(1) }, body: body(kind) }
 }
 
-/// By number, and not by asking the code that is tested: tasks, threads, repositories, the log.
-fn belongs(kind: Kind) -> [bool; 4] {
+/// By number, and not by asking the code that is tested: tasks, threads, repositories, the log, namespaces.
+fn belongs(kind: Kind) -> [bool; 5] {
     match kind as u16 {
-        1..=11 | 25 | 28..=30 => [true, false, false, false],
-        12..=15 => [false, false, true, false],
-        16..=24 => [false, true, false, false],
-        26 => [true, true, true, false],
-        27 => [false, false, false, true],
+        1..=11 | 25 | 28..=30 => [true, false, false, false, false],
+        12..=15 => [false, false, true, false, false],
+        16..=24 => [false, true, false, false, false],
+        26 => [true, true, true, false, true],
+        27 => [false, false, false, true, false],
+        31 => [false, false, false, false, true],
         other => panic!("say where kind {other} belongs"),
     }
 }
@@ -59,7 +61,7 @@ fn rows_of_another_sort_than_the_scope_stay_as_they_are() {
 
 #[test]
 fn a_scope_is_written_as_the_id_of_what_it_is() {
-    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_", "log"]) {
+    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_", "log", "nsp_"]) {
         assert!(scope.to_string().starts_with(prefix), "{scope}");
     }
     assert!(std::mem::size_of::<Scope>() <= 32, "a scope is copied everywhere");

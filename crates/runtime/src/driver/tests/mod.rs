@@ -6,6 +6,7 @@ mod leases;
 mod life;
 mod locks;
 mod messages;
+mod namespaces;
 mod properties;
 mod queue;
 mod reads;

@@ -175,6 +175,9 @@ fn namespaces_do_not_merge() {
     let mut rig = Rig::new();
     let asked = Asked::single(name("echo"), None);
     let key = Some(IdempotencyKey::Given(name("k")));
+    for made in ["a", "b"] {
+        rig.call(Command::CreateNamespace { name: name(made), about: String::new() }).unwrap();
+    }
     let mut submit = |namespace: &str| {
         let prepared = asked.prepare(&name(namespace), key.clone(), 1).unwrap();
         let command = Command::Submit(submit_of(name(namespace), prepared, Until::Accepted));

@@ -81,9 +81,11 @@ impl Deliveries {
                 self.messages.retain(|(of, _), _| *of != thread);
                 Ok(())
             }
-            crate::task_bodies!() | crate::lock_bodies!() | Body::Checkpoint { .. } | Body::RecordArtifact { .. } => {
-                Ok(())
-            }
+            crate::task_bodies!()
+            | crate::lock_bodies!()
+            | Body::Checkpoint { .. }
+            | Body::CreateNamespace { .. }
+            | Body::RecordArtifact { .. } => Ok(()),
         }
     }
 

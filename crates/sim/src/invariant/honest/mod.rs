@@ -6,6 +6,7 @@
 
 mod locks;
 mod messages;
+mod namespaces;
 mod tasks;
 
 use super::{Invariant, Look, Verdict, ensure};
@@ -80,6 +81,7 @@ fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
     match &call.command {
         Command::Lock(command) => locks::done(call, command, answer, look.ledger),
         Command::Message(command) => messages::done(call, command, answer, look.ledger),
+        Command::CreateNamespace { name, about } => namespaces::done(call, name, about, answer, look.ledger),
         Command::Life(command) => match (command, answer) {
             (LifeCommand::Purge { .. }, Answer::Swept { count: 1, .. }) => {
                 wrote(call, &[Kind::PurgeScope], look.ledger)
@@ -110,6 +112,11 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
     match (error, &call.command) {
         (Error::Lock(refusal), Command::Lock(command)) => locks::refused(call, command, refusal, ledger),
         (Error::Message(refusal), Command::Message(command)) => messages::refused(call, command, refusal, ledger),
+        (Error::Namespace(refusal), Command::CreateNamespace { about, .. }) => namespaces::refused(about, refusal),
+        (Error::NoNamespace { name, near }, _) => namespaces::not_there(call, name, near.as_ref(), ledger),
+        (Error::Namespace(_) | Error::TooManyNamespaces { .. }, _) => {
+            Err("but nobody asked for another namespace".to_owned())
+        }
         (Error::NotPurged(scope), _) => Err(format!("but nobody asked to purge {scope}")),
         (Error::Message(_), Command::Life(LifeCommand::Purge { scope: Scope::Thread(_) })) => Ok(()),
         (Error::Lock(_) | Error::Message(_), _) => Err("but nobody asked about a lock or a message".to_owned()),

@@ -113,9 +113,12 @@ fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> 
             Some((hold.step.task, Some(hold.step), Some(hold)))
         }
         Command::Life(LifeCommand::Purge { scope: Scope::Task(task) }) => Some((*task, None, None)),
-        Command::Submit(_) | Command::Heartbeat { .. } | Command::Lock(_) | Command::Message(_) | Command::Life(_) => {
-            None
-        }
+        Command::Submit(_)
+        | Command::Heartbeat { .. }
+        | Command::Lock(_)
+        | Command::Message(_)
+        | Command::CreateNamespace { .. }
+        | Command::Life(_) => None,
         Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => {
             Some((*task, None, None))
         }

@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest of some known words.
 
 /// The word of `known` that is nearest to `given`, if it is near enough to be a slip of the finger.
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (given.chars().count() / 3).clamp(1, 3);
     let with_distance = known.into_iter().map(|word| (distance(given, word), word));
     with_distance.filter(|(distance, _)| *distance <= allowed).min().map(|(_, word)| word)

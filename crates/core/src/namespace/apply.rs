@@ -1,0 +1,71 @@
+//! One op on the row of its namespace.
+
+use super::{ABOUT_CHARS_MAX, DEFAULT, create, state::Namespace};
+use crate::{
+    id::NamespaceId,
+    name::Name,
+    op::{Body, Kind, Op, Scope, lock_bodies, log_bodies, message_bodies, task_bodies},
+};
+
+/// Why an op has no effect. It changed nothing; each says what was found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It was made before.
+    #[error("the namespace is there: {author} made it at {created_ms}")]
+    Exists {
+        /// When.
+        created_ms: u64,
+        /// By whom.
+        author: Name,
+    },
+    /// It is the one that nobody has to make.
+    #[error("the namespace `{DEFAULT}` is always there")]
+    AlwaysThere,
+    /// Nobody made it.
+    #[error("there is no such namespace")]
+    NoNamespace,
+    /// The namespace's name is not the one that the scope is derived from.
+    #[error("the op is about {scope}, and the namespace that it names is {named}")]
+    OtherNamespace {
+        /// What the op is about.
+        scope: Scope,
+        /// What its name says.
+        named: NamespaceId,
+    },
+    /// Too many words about it.
+    #[error("{chars} characters about a namespace are too many: {ABOUT_CHARS_MAX} are allowed")]
+    TooLong {
+        /// How many.
+        chars: usize,
+    },
+    /// The words about it are more than a line of text.
+    #[error("{found:?} is not possible in what is said about a namespace: write one line of text")]
+    NotOneLine {
+        /// The first character that is no text.
+        found: char,
+    },
+    /// What lies in it carries its name.
+    #[error("a namespace is never purged")]
+    NeverPurged,
+    /// The op says something that cannot be said about a namespace.
+    #[error("{kind:?} is not about a namespace")]
+    WrongScope {
+        /// What it says.
+        kind: Kind,
+    },
+}
+
+/// Applies `op` to the row of its namespace. Nothing has to be done about it besides; a refusal has changed nothing.
+pub fn apply(row: &mut Option<Namespace>, op: &Op) -> Result<(), Refusal> {
+    match &op.body {
+        Body::CreateNamespace { about } => {
+            *row = Some(create::create(row.as_ref(), &op.header, about)?);
+            Ok(())
+        }
+        Body::PurgeScope {} if row.is_none() => Err(Refusal::NoNamespace),
+        Body::PurgeScope {} => Err(Refusal::NeverPurged),
+        task_bodies!() | lock_bodies!() | message_bodies!() | log_bodies!() => {
+            Err(Refusal::WrongScope { kind: op.body.kind() })
+        }
+    }
+}
