@@ -47,12 +47,13 @@ fn every_write_is_there_with_its_author_and_without_content() {
            3  TIME  node/driver       default     CompleteJob         tsk_…  epoch=1 result=HASH…(16 bytes) step=0
            4  TIME  node/driver       default     ClaimWork           tsk_…  step=1 worker=wrk_…
            5  TIME  node/driver       default     FailJob             tsk_…  epoch=1 error=HASH…(14 bytes) retryable=false step=1
-           6  TIME  ann/cli           team-a      ScheduleJob         tsk_…  agents=["echo"] name=echo request=HASH
-           7  TIME  tester/cli        default     SendMessage         thr_…  content=HASH…(16 bytes) from=tester message=msg_… to=ben
-           8  TIME  tester/cli        default     DeliverMessage      thr_…  message=msg_… recipient=ben worker=wrk_…
-           9  TIME  tester/cli        default     FailMessage         thr_…  epoch=1 error=HASH…(14 bytes) message=msg_… retryable=false
-          10  TIME  tester/cli        default     AcquireLock         rep_…  holder=tester key=src/** mode=exclusive purpose=tidy repository=app ttl_ms=30000
-          11  TIME  tester/cli        default     RedriveTask         tsk_…  reason="once more"
+           6  TIME  tester/cli        team-a      CreateNamespace     nsp_…  about=
+           7  TIME  ann/cli           team-a      ScheduleJob         tsk_…  agents=["echo"] name=echo request=HASH
+           8  TIME  tester/cli        default     SendMessage         thr_…  content=HASH…(16 bytes) from=tester message=msg_… to=ben
+           9  TIME  tester/cli        default     DeliverMessage      thr_…  message=msg_… recipient=ben worker=wrk_…
+          10  TIME  tester/cli        default     FailMessage         thr_…  epoch=1 error=HASH…(14 bytes) message=msg_… retryable=false
+          11  TIME  tester/cli        default     AcquireLock         rep_…  holder=tester key=src/** mode=exclusive purpose=tidy repository=app ttl_ms=30000
+          12  TIME  tester/cli        default     RedriveTask         tsk_…  reason="once more"
     --- stderr
     "#);
     let json = mesh.run(&["audit", "tail", "-n", "100", "--json"]);
@@ -61,7 +62,7 @@ fn every_write_is_there_with_its_author_and_without_content() {
         assert!(!text.contains("lse_"), "a lease token is shown: {text}");
     }
     let lines = json.lines();
-    assert_eq!(lines.len(), 11);
+    assert_eq!(lines.len(), 12);
     assert_eq!((&lines[0]["author"], &lines[0]["source"]), (&"tester".into(), &"cli".into()));
     assert_eq!(mesh.run(&["audit", "tail", "-n", "2", "--json"]).lines().len(), 2);
 }
@@ -71,15 +72,15 @@ fn a_query_finds_by_who_what_where_and_when() {
     let (mesh, id) = mesh();
     let found = |arguments: &[&str]| mesh.run(&[&["audit", "query", "--json"], arguments].concat()).lines();
     assert_eq!(kinds(&found(&["--author", "ann"])), ["ScheduleJob"]);
-    assert_eq!(kinds(&found(&["--namespace", "team-a"])), ["ScheduleJob"]);
+    assert_eq!(kinds(&found(&["--namespace", "team-a"])), ["CreateNamespace", "ScheduleJob"]);
     assert_eq!(kinds(&found(&["--source", "driver"])), ["ClaimWork", "CompleteJob", "ClaimWork", "FailJob"]);
     let redriven = found(&["--kind", "redrive-task"]);
     assert_eq!((redriven.len(), &redriven[0]["about"]["reason"]), (1, &"once more".into()));
     assert_eq!(found(&["--task", &id]).len(), 6);
-    assert_eq!(found(&["--since", "1h"]).len(), 11);
+    assert_eq!(found(&["--since", "1h"]).len(), 12);
     assert!(found(&["--until", "1h"]).is_empty());
     let limited = mesh.run(&["audit", "query", "--author", "tester", "--limit", "1"]);
-    assert!(limited.stdout.contains("RedriveTask") && limited.stderr.contains("6 fit"), "{}", limited.stderr);
+    assert!(limited.stdout.contains("RedriveTask") && limited.stderr.contains("7 fit"), "{}", limited.stderr);
     let unknown = mesh.run(&["audit", "query", "--kind", "ApproveStpe"]);
     assert!(unknown.code == 2 && unknown.stderr.contains("did you mean ApproveStep?"), "{}", unknown.stderr);
     assert_eq!(mesh.run(&["audit", "query", "--task", "tsk_01HF7YAT000000000000000007"]).code, 0, "it may be purged");
@@ -91,30 +92,31 @@ fn the_log_is_verified_and_counted() {
     assert_snapshot!(mesh.run(&["audit", "verify"]).seen(), @"
     exit 0
     --- stdout
-    ops    11
+    ops    12
     tasks  2
     steps  3
     state  HASH
     gone   0
 
-    WHO          KIND            COUNT
-    ann/cli      ScheduleJob     1
-    node/driver  ClaimWork       2
-    node/driver  CompleteJob     1
-    node/driver  FailJob         1
-    tester/cli   AcquireLock     1
-    tester/cli   DeliverMessage  1
-    tester/cli   FailMessage     1
-    tester/cli   RedriveTask     1
-    tester/cli   ScheduleJob     1
-    tester/cli   SendMessage     1
+    WHO          KIND             COUNT
+    ann/cli      ScheduleJob      1
+    node/driver  ClaimWork        2
+    node/driver  CompleteJob      1
+    node/driver  FailJob          1
+    tester/cli   AcquireLock      1
+    tester/cli   CreateNamespace  1
+    tester/cli   DeliverMessage   1
+    tester/cli   FailMessage      1
+    tester/cli   RedriveTask      1
+    tester/cli   ScheduleJob      1
+    tester/cli   SendMessage      1
     --- stderr
     everything is as it was written
     ");
     let json = mesh.run(&["audit", "verify", "--json"]).json();
     let counts = json["counts"].as_array().unwrap();
     let total: u64 = counts.iter().filter_map(|line| line["count"].as_u64()).sum();
-    assert_eq!((json["ops"].as_u64(), total), (Some(11), 11));
+    assert_eq!((json["ops"].as_u64(), total), (Some(12), 12));
     // A flipped byte is found.
     let database = mesh.root().join("relaymesh.db");
     let wal = mesh.root().join("relaymesh.db-wal");

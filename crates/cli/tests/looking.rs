@@ -16,10 +16,11 @@ fn namespaces_are_listed_with_what_is_in_them() {
     assert_snapshot!(mesh.run(&["ns", "list"]).seen(), @"
     exit 0
     --- stdout
-    NAMESPACE  TASKS  OPEN  MESSAGES  OPEN  LOCKS
-    default    1      0     0         0     0
-    team-a     1      1     0         0     0
-    team-b     0      0     1         1     1
+    NAMESPACE  TASKS  OPEN  MESSAGES  OPEN  LOCKS  CREATED                   ABOUT
+    default    1      0     0         0     0      -
+    team-a     1      1     0         0     0      TIME
+    team-b     0      0     1         1     1      TIME
+    team-c     0      0     0         0     0      TIME
     --- stderr
     ");
     let lines = mesh.run(&["ns", "list", "--json"]).lines();

@@ -129,8 +129,7 @@ fn whoever_follows_hears_each_word_when_it_is_said_and_that_there_are_no_more() 
     let task = house.run(&["submit", "--agent", "says"]).stdout.trim().to_owned();
     let mut following = house.start(&["task", "logs", &task, "--follow", "--json"]);
     assert_eq!(following.next()["line"], "one");
-    let work = attempts(&house, &task)[0].join("work");
-    std::fs::write(work.join("go"), "").unwrap();
+    std::fs::write(attempts(&house, &task)[0].join("go"), "").unwrap();
     assert_eq!(following.next()["line"], "two");
     assert_eq!(following.end(), 0);
 }
