@@ -97,8 +97,10 @@ impl World {
             let wall_ms = self.nodes[index].wall_ms();
             self.invariants.clock_alert(self.agenda.now(), wall_ms);
         }
-        // Those who are told at one moment are told in no particular order: the engine keeps them in a hash map.
-        answers.sort_by_key(|(call, _)| *call);
+        // Those who wait are told in no particular order: the engine keeps them in a hash map. Whoever's call is on the log is told in the
+        // order of the log; a call from before a pause may well have been decided after a later one.
+        let written = &self.ledgers[index].by_call;
+        answers.sort_by_key(|(call, _)| (written.get(call).map(|first| first.pos), *call));
         for (call, result) in answers {
             self.answered(index, call, result);
         }
