@@ -5,6 +5,7 @@
 //! that it started outlives it ([`tree`]). What is a [`Secret`] is taken out of everything that an attempt says.
 
 pub mod config;
+mod ended;
 mod judge;
 mod output;
 mod pool;
@@ -17,6 +18,7 @@ pub mod tree;
 mod watch;
 
 pub use config::{Agents, Script};
+pub use ended::{Ended, Inference, Meter, Used};
 pub use judge::End;
 pub use pool::{Given, Input, Key, Launch, Pool};
 pub use process::program;

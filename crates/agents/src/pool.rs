@@ -6,6 +6,7 @@
 
 use crate::{
     config::Script,
+    ended::{Ended, Meter},
     judge::End,
     process,
     secret::Secret,
@@ -67,6 +68,8 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// What all its processes carry: the owner's mark first, and no other attempt's tag.
     pub tag: String,
+    /// What it may use.
+    pub meter: Meter,
 }
 
 /// Runs attempts. Dropped, it ends all of them and waits until they are gone.
@@ -80,7 +83,7 @@ struct Shared {
     news: Condvar,
     /// How long attempts have to end when the pool does.
     grace: Mutex<Duration>,
-    ended: Box<dyn Fn(Key, End) + Send + Sync>,
+    ended: Box<dyn Fn(Key, Ended) + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -144,7 +147,7 @@ impl Attempt {
 impl Pool {
     /// A pool that tells `ended` how each attempt ended, on one of its threads. `owner` is the mark of its processes: those that a
     /// previous life left are ended first.
-    pub fn new(owner: &str, ended: impl Fn(Key, End) + Send + Sync + 'static) -> Self {
+    pub fn new(owner: &str, ended: impl Fn(Key, Ended) + Send + Sync + 'static) -> Self {
         tree::adopt();
         tree::sweep(owner);
         let shared = Shared {
@@ -177,7 +180,7 @@ impl Pool {
                 desk.under.remove(&key);
                 drop(desk);
                 let error = format!("cannot start a thread for it: {error}");
-                (self.shared.ended)(key, End::Failed { error, retryable: true });
+                (self.shared.ended)(key, End::Failed { error, retryable: true }.into());
             }
         }
     }
@@ -253,13 +256,13 @@ impl Shared {
         }
     }
 
-    fn made(&self, launch: &mut Launch, orders: &Orders, starter: &Starter) -> End {
+    fn made(&self, launch: &mut Launch, orders: &Orders, starter: &Starter) -> Ended {
         if orders.stop().is_some() {
-            return End::Failed { error: "it was stopped".to_owned(), retryable: true };
+            return End::Failed { error: "it was stopped".to_owned(), retryable: true }.into();
         }
         let started = match process::start(launch, starter) {
             Ok(started) => started,
-            Err(end) => return end,
+            Err(end) => return end.into(),
         };
         let key = launch.key;
         Watch::new(started, launch, orders).run(|| {

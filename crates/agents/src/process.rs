@@ -53,10 +53,12 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End
     let mut run = None;
     if let Some(tool) = launch.script.tool {
         let session = launch.folder.with_added_extension(SESSION);
-        let begun = Run::new(tool, session, &launch.tag).map_err(failed("keep the conversation's id", true))?;
+        let mut begun = Run::new(tool, session, &launch.tag).map_err(failed("keep the conversation's id", true))?;
         words.extend(begun.words(tool, &launch.script));
         stdin = stdin.map(|secret| Secret::new(begun.prompt(secret.expose())));
         input = begun.prompt(&String::from_utf8_lossy(&input)).into_bytes();
+        // Of the input as it was submitted: secrets stand in it as references.
+        begun.asked(&String::from_utf8_lossy(&input), &launch.script);
         run = Some(begun);
     }
     let stdin = match stdin {

@@ -1,6 +1,7 @@
 //! The watch over a process, from its start to its end, on the thread that started it.
 
 use crate::{
+    ended::Ended,
     judge::{self, End},
     output::{BUFFER_BYTES, Tap},
     pool::{Launch, Orders},
@@ -53,6 +54,10 @@ pub(crate) struct Watch<'a> {
     told: Option<Grace>,
     /// When it is killed.
     due: Option<Instant>,
+    /// When it has run for as long as it may.
+    time_is_up: Option<Instant>,
+    /// Why it may not go on: it has used what it may use.
+    over: Option<String>,
     buffer: [u8; BUFFER_BYTES],
 }
 
@@ -63,20 +68,32 @@ impl<'a> Watch<'a> {
         let redactor = || Redactor::new(&secrets);
         let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.script.output_bytes_max);
         let said = Tap::new(started.stderr, path(STDERR), redactor(), PROGRESS_BYTES_MAX);
-        let buffer = [0; BUFFER_BYTES];
-        Self { child: started.child, result, said, run, launch, orders, told: None, due: None, buffer }
+        let time_is_up = launch.meter.time.as_ref().map(|(most, _)| Instant::now() + *most);
+        Self {
+            child: started.child,
+            result,
+            said,
+            run,
+            launch,
+            orders,
+            told: None,
+            due: None,
+            time_is_up,
+            over: None,
+            buffer: [0; BUFFER_BYTES],
+        }
     }
 
     /// Until it has ended by itself, or was ended because somebody ordered it or it said too much. When this returns, the group is gone;
     /// `strays` ends whoever has left it.
-    pub(crate) fn run(mut self, strays: impl FnOnce()) -> End {
+    pub(crate) fn run(mut self, strays: impl FnOnce()) -> Ended {
         let status = loop {
             if let Some(status) = self.child.ended() {
                 break status;
             }
             self.obey();
             let look = self.child.end.is_none().then(|| Instant::now() + LOOK);
-            self.listen([self.due, look].into_iter().flatten().min());
+            self.listen([self.due, look, self.time_is_up].into_iter().flatten().min());
             if self.result.is_over() && self.result.pipe().is_some() {
                 self.result.close();
                 self.kill_by(Instant::now());
@@ -96,7 +113,12 @@ impl<'a> Watch<'a> {
 
     /// SIGTERM to the group, time to clean up, SIGKILL.
     fn obey(&mut self) {
-        let order = self.orders.stop();
+        if self.time_is_up.is_some_and(|at| at <= Instant::now()) {
+            self.time_is_up = None;
+            self.over = self.launch.meter.time.as_ref().map(|(_, why)| why.clone());
+        }
+        let over = self.over.is_some().then_some(Grace::Own);
+        let order = self.orders.stop().or(over);
         if order != self.told {
             let grace = Duration::from_millis(self.launch.script.grace_ms);
             let now = Instant::now();
@@ -144,6 +166,7 @@ impl<'a> Watch<'a> {
             let kept = self.result.take(&mut self.buffer);
             let told = self.run.as_mut().map(|run| run.take_in(&kept)).unwrap_or_default();
             told.iter().for_each(|line| self.said.note(line));
+            self.count();
         }
         if said {
             self.said.take(&mut self.buffer);
@@ -153,22 +176,48 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn judged(self, status: io::Result<ExitStatus>) -> End {
-        let failed = |error: String, retryable| End::Failed { error, retryable };
+    /// Tells the meter what has been used, if that has changed.
+    fn count(&mut self) {
+        let Some(used) = self.run.as_mut().and_then(Run::newly_used) else { return };
+        if let Err(why) = (self.launch.meter.used)(used) {
+            self.over.get_or_insert(why);
+        }
+    }
+
+    fn judged(mut self, status: io::Result<ExitStatus>) -> Ended {
+        match (self.run.take(), self.ended_by_us()) {
+            (Some(run), Some(end)) => run.ended(end),
+            (Some(run), None) => run.judge(self.exited(status)),
+            (None, Some(end)) => end.into(),
+            (None, None) => self.exited(status).into(),
+        }
+    }
+
+    /// How it ended, if it did not end by itself.
+    fn ended_by_us(&self) -> Option<End> {
+        let failed = |error: String, retryable| Some(End::Failed { error, retryable });
         if self.orders.stop().is_some() {
             return failed("it was stopped".to_owned(), true);
+        }
+        if let Some(why) = &self.over {
+            return failed(why.clone(), false);
         }
         if self.result.is_over() {
             let max = self.launch.script.output_bytes_max;
             return failed(format!("the result is longer than {max} bytes, and it was ended"), false);
         }
+        None
+    }
+
+    fn exited(self, status: io::Result<ExitStatus>) -> End {
+        let failed = |error: String, retryable| End::Failed { error, retryable };
         let status = match status {
             Ok(status) => status,
             Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
         };
         let said = self.said.last_line();
-        if let Some(run) = self.run {
-            return run.judge(judge::judge(status, Vec::new(), &said));
+        if self.launch.script.tool.is_some() {
+            return judge::judge(status, Vec::new(), &said);
         }
         match self.result.read() {
             Ok(output) => judge::judge(status, output, &said),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use relaymesh_agents::{Agents, End, Key, Launch, Pool, tree};
+use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool, tree};
 use relaymesh_core::{
     content::Media,
     id::{StepId, TaskId},
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Rig {
     folder: tempfile::TempDir,
     pool: Option<Pool>,
-    ends: mpsc::Receiver<(Key, End)>,
+    ends: mpsc::Receiver<(Key, Ended)>,
     owner: String,
 }
 
@@ -28,7 +28,7 @@ impl Rig {
         let folder = tempfile::tempdir().unwrap();
         let owner = format!("test-{}", folder.path().display());
         let (tell, ends) = mpsc::channel();
-        let pool = Pool::new(&owner, move |key, end| drop(tell.send((key, end))));
+        let pool = Pool::new(&owner, move |key, ended| drop(tell.send((key, ended))));
         Self { folder, pool: Some(pool), ends, owner }
     }
 
@@ -54,12 +54,13 @@ impl Rig {
             }),
             env: vec![("RELAYMESH_STEP".to_owned(), "s".to_owned())],
             tag: format!("{}/{index}", self.owner),
+            meter: Meter::default(),
         });
         key
     }
 
     fn end(&self) -> End {
-        self.ends.recv_timeout(PATIENCE).unwrap().1
+        self.ends.recv_timeout(PATIENCE).unwrap().1.end
     }
 
     fn run(&self, script: &str, extra: &str, input: &str) -> End {
@@ -137,6 +138,7 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
         input: Box::new(|| Ok(Vec::new().into())),
         env: Vec::new(),
         tag: format!("{}/0", rig.owner),
+        meter: Meter::default(),
     });
     let End::Failed { error, retryable: false } = rig.end() else { panic!("it went on") };
     assert!(error.contains("cannot start `/no/such/program`"), "{error}");
@@ -217,4 +219,40 @@ fn a_sweep_ends_what_a_previous_life_left_and_nobody_else() {
     assert!(theirs.try_wait().unwrap().is_none());
     theirs.kill().unwrap();
     theirs.wait().unwrap();
+}
+
+/// Says what it has used, as Codex does, and then goes on for ever.
+const SPENDER: &str = "cat >/dev/null\necho '{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":70,\"output_tokens\":50}}'\n\
+                       exec tail -f /dev/null\n";
+
+#[test]
+fn what_uses_more_than_it_may_is_ended_and_what_it_used_is_known() {
+    let rig = Rig::new();
+    std::fs::write(rig.folder.path().join("spend.sh"), SPENDER).unwrap();
+    let text = "[agents.a]\ntool = \"codex\"\ncommand = [\"sh\", \"spend.sh\"]\nmodel = \"m\"\n";
+    let agents = Agents::parse(text, rig.folder.path()).unwrap();
+    let all: Meter = Meter {
+        used: Arc::new(|used| if used.output_tokens > 40 { Err("over budget".to_owned()) } else { Ok(()) }),
+        time: None,
+    };
+    let time = Meter { time: Some((Duration::from_millis(1), "out of time".to_owned())), ..Meter::default() };
+    for (index, meter, why) in [(0, all, "over budget"), (1, time, "out of time")] {
+        rig.pool.as_ref().unwrap().launch(Launch {
+            key: (StepId { task: TaskId::from_bytes([1; 16]), index }, 1),
+            script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+            folder: rig.attempt(index),
+            files: rig.attempt(index),
+            input: Box::new(|| Ok(b"\"do it\"".to_vec().into())),
+            env: Vec::new(),
+            tag: format!("{}/{index}", rig.owner),
+            meter,
+        });
+        let Ended { end, inference } = rig.ends.recv_timeout(PATIENCE).unwrap().1;
+        assert_eq!(end, End::Failed { error: why.to_owned(), retryable: false });
+        let asked = inference.unwrap();
+        assert_eq!((asked.model.as_str(), &asked.prompt), ("m", &"do it".into()));
+        if index == 0 {
+            assert_eq!((asked.usage.input_tokens, asked.usage.output_tokens), (70, 50));
+        }
+    }
 }

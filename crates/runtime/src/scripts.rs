@@ -16,7 +16,7 @@ use crate::{
     settings::{Settings, size},
     world::{Finished, Hold, Late, Outcome, Pool, Work},
 };
-use relaymesh_agents::{Agents, End, Key, Launch, Pool as Processes, Script};
+use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool as Processes, Script};
 use relaymesh_core::{
     content::{ContentRef, Media},
     id::{NodeId, StepId, TaskId},
@@ -102,7 +102,7 @@ impl<B: Blobs> Scripts<B> {
         let holds = Holds::default();
         let (ended, results) = (Arc::clone(&holds), blobs.clone());
         let owner = format!("{node}/");
-        let processes = Processes::new(&owner, move |key, end| {
+        let processes = Processes::new(&owner, move |key, Ended { end, .. }| {
             let hold = ended.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
             if let Some(hold) = hold {
                 finished(Finished { hold, outcome: outcome(end, &results) });
@@ -178,6 +178,7 @@ impl<B: Blobs> Scripts<B> {
             files,
             env: self.environment(&work),
             tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
+            meter: Meter::default(),
             input: Box::new({
                 let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
                 move || reference::given(bytes(work.input, &blobs)?, &script, &vault)

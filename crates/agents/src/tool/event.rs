@@ -1,6 +1,6 @@
 //! What a tool says, in one set of words.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One thing that a tool said.
@@ -61,7 +61,7 @@ impl Event {
 }
 
 /// What a run has used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens that went in, cached ones among them.
     pub input_tokens: u64,
@@ -73,6 +73,20 @@ pub struct Usage {
     pub turns: u64,
     /// Money, in millionths of a dollar, where the tool knows it.
     pub cost_micros: Option<u64>,
+}
+
+impl Usage {
+    /// What was used since it stood at `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(before.cached_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            // Nobody counts those, or the money, over several runs.
+            turns: self.turns,
+            cost_micros: self.cost_micros,
+        }
+    }
 }
 
 /// All that a run said.

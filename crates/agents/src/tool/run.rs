@@ -1,11 +1,16 @@
 //! How a tool is run: its words on the command line, its prompt, and the conversation that it begins or goes on with.
 
-use super::{Event, Said, Stop, Tool, Transcript};
-use crate::{config::Script, judge::End, output};
+use super::{Event, Said, Stop, Tool, Transcript, Usage};
+use crate::{
+    config::Script,
+    ended::{Ended, Inference},
+    judge::End,
+    output,
+};
 use jiff::Zoned;
 use relaymesh_core::{content::Media, hash::Hash};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -88,6 +93,11 @@ pub(crate) struct Run {
     /// A line that has no end yet.
     line: Vec<u8>,
     is_heard: bool,
+    asked: Inference,
+    /// What the conversation had used before this run, where the tool counts that too.
+    before: Usage,
+    /// What was told of last.
+    told: Usage,
 }
 
 /// The conversation of a run.
@@ -103,6 +113,9 @@ struct Kept {
     id: String,
     /// Whether the tool has said that there is such a conversation.
     is_there: bool,
+    /// What it had used when its last run ended, where the tool counts on over its runs.
+    #[serde(default)]
+    used: Usage,
 }
 
 impl Run {
@@ -110,14 +123,48 @@ impl Run {
     /// the disk before the tool runs. `tag` is of this attempt and no other.
     pub(crate) fn new(tool: Tool, kept: PathBuf, tag: &str) -> io::Result<Self> {
         let before = std::fs::read(&kept).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
-        let conversation = match before {
-            Some(Kept { id, is_there: true }) if tool != Tool::Aider => Conversation { id: Some(id), goes_on: true },
-            _ => Conversation { id: tool.takes_an_id().then(|| id_of(tag)), goes_on: false },
+        let (conversation, before) = match before {
+            Some(Kept { id, is_there: true, used }) if tool != Tool::Aider => {
+                (Conversation { id: Some(id), goes_on: true }, used)
+            }
+            _ => (Conversation { id: tool.takes_an_id().then(|| id_of(tag)), goes_on: false }, Usage::default()),
         };
         if let (false, Some(id)) = (conversation.goes_on, &conversation.id) {
-            keep(&kept, &Kept { id: id.clone(), is_there: false })?;
+            keep(&kept, &Kept { id: id.clone(), is_there: false, used: Usage::default() })?;
         }
-        Ok(Self { conversation, kept, transcript: Transcript::new(tool), line: Vec::new(), is_heard: false })
+        Ok(Self {
+            conversation,
+            kept,
+            transcript: Transcript::new(tool),
+            line: Vec::new(),
+            is_heard: false,
+            asked: Inference::new(now_ms()),
+            before,
+            told: Usage::default(),
+        })
+    }
+
+    /// What it is asked, for whoever looks at it later.
+    pub(crate) fn asked(&mut self, prompt: &str, script: &Script) {
+        let word = |name: &str, value: Value| (name.to_owned(), value);
+        self.asked.prompt = prompt.into();
+        self.asked.model = script.model.clone().unwrap_or_default();
+        self.asked.parameters = Map::from_iter([
+            word("tool", self.transcript.tool.program().into()),
+            word("args", script.args.clone().into()),
+            word("goes_on", self.conversation.goes_on.into()),
+        ]);
+    }
+
+    /// What this run has used so far.
+    fn used(&self) -> Usage {
+        self.transcript.said().usage.since(self.before)
+    }
+
+    /// What it has used so far, if that has changed since the last call.
+    pub(crate) fn newly_used(&mut self) -> Option<Usage> {
+        let used = self.used();
+        (std::mem::replace(&mut self.told, used) != used).then_some(used)
     }
 
     /// The words after the program.
@@ -161,14 +208,14 @@ impl Run {
             if let Event::Session(id) = event {
                 self.is_heard = true;
                 // Without it a later attempt begins anew, which is no reason to end this one.
-                let _ = keep(&self.kept, &Kept { id: id.clone(), is_there: true });
+                let _ = keep(&self.kept, &Kept { id: id.clone(), is_there: true, used: self.before });
             }
         }
         events.iter().filter_map(Event::for_people).collect()
     }
 
     /// How it ended; `judged` is what its exit code alone says.
-    pub(crate) fn judge(mut self, judged: End) -> End {
+    pub(crate) fn judge(mut self, judged: End) -> Ended {
         if !self.line.is_empty() {
             self.end_line();
         }
@@ -177,24 +224,48 @@ impl Run {
             let _ = std::fs::remove_file(&self.kept);
         }
         let is_plain = self.transcript.tool == Tool::Aider;
-        let Said { text, structured, stop, .. } = self.transcript.finish();
-        let failed = |error: String| End::Failed { error, retryable: true };
-        match (stop, judged) {
-            (Some(Stop::Failed(why)), _) => failed(why),
-            (Some(Stop::Limited { message, until_ms }), _) => {
-                End::Limited { reason: format!("its provider turns it away: {message}"), until_ms }
-            }
-            (_, end @ End::Limited { .. }) => end,
-            (_, End::Failed { error, retryable }) => End::Failed { error, retryable },
-            (None, End::Done { .. }) if !is_plain => {
-                failed("it ended well and said nothing about its end: its output was cut off".to_owned())
-            }
-            (Some(Stop::Done) | None, End::Done { .. }) => match structured {
-                Some(value) => End::Done { media: Media::Json, result: value.to_string().into_bytes() },
-                None => End::Done { media: Media::Text, result: text.into_bytes() },
-            },
-        }
+        let end = end(self.transcript.said(), judged, is_plain);
+        self.ended(end)
     }
+
+    /// It ended like this, whatever it said itself.
+    pub(crate) fn ended(mut self, end: End) -> Ended {
+        let usage = self.used();
+        let is_counted_on = self.transcript.tool == Tool::Codex;
+        let Said { text, structured, model, session, usage: all, .. } = self.transcript.finish();
+        if let (true, true, Some(id)) = (is_counted_on, self.is_heard, session) {
+            // Without it the next run's figures are too high, never too low.
+            let _ = keep(&self.kept, &Kept { id, is_there: true, used: all });
+        }
+        self.asked.model = model.unwrap_or(self.asked.model);
+        self.asked.output = structured.unwrap_or_else(|| text.into());
+        self.asked.usage = usage;
+        self.asked.ended_ms = now_ms();
+        Ended { end, inference: Some(Box::new(self.asked)) }
+    }
+}
+
+fn end(said: &Said, judged: End, is_plain: bool) -> End {
+    let failed = |error: String| End::Failed { error, retryable: true };
+    match (&said.stop, judged) {
+        (Some(Stop::Failed(why)), _) => failed(why.clone()),
+        (Some(Stop::Limited { message, until_ms }), _) => {
+            End::Limited { reason: format!("its provider turns it away: {message}"), until_ms: *until_ms }
+        }
+        (_, end @ End::Limited { .. }) => end,
+        (_, End::Failed { error, retryable }) => End::Failed { error, retryable },
+        (None, End::Done { .. }) if !is_plain => {
+            failed("it ended well and said nothing about its end: its output was cut off".to_owned())
+        }
+        (Some(Stop::Done) | None, End::Done { .. }) => match &said.structured {
+            Some(value) => End::Done { media: Media::Json, result: value.to_string().into_bytes() },
+            None => End::Done { media: Media::Text, result: said.text.trim_end().as_bytes().to_vec() },
+        },
+    }
+}
+
+fn now_ms() -> u64 {
+    u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
 }
 
 /// An id in the form that tools expect (a UUID), the same for the same tag.
@@ -304,7 +375,7 @@ mod tests {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.jsonl"));
             run.take_in(&std::fs::read(path).unwrap());
             let _ = std::fs::remove_file(folder.path().join("s"));
-            run.judge(judged)
+            run.judge(judged).end
         };
         assert_eq!(end("codex.say", done()), End::Done { media: Media::Text, result: b"Hello there".to_vec() });
         let exit = End::Failed { error: "exit code 1".to_owned(), retryable: true };
@@ -313,7 +384,7 @@ mod tests {
         assert_eq!(end("codex.cut", exit.clone()), End::Failed { error, retryable: true });
         let mut run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
         run.take_in(b"{\"type\":\"turn.started\"}\n");
-        let End::Failed { error, .. } = run.judge(done()) else { panic!("half a stream is no result") };
+        let End::Failed { error, .. } = run.judge(done()).end else { panic!("half a stream is no result") };
         assert!(error.contains("cut off"), "{error}");
     }
 }
