@@ -6,6 +6,7 @@
 
 pub mod config;
 mod ended;
+mod folder;
 mod judge;
 mod output;
 mod pool;

@@ -10,6 +10,8 @@ use std::{
 
 /// The size of the buffer that what is said goes through.
 pub(crate) const BUFFER_BYTES: usize = 16 << 10;
+/// How much is held back before there is a file for it. As much as a result may have that lies beside the log.
+const HELD_BYTES_MAX: usize = 8 << 10;
 /// The longest last line that is remembered.
 const LINE_BYTES_MAX: usize = 512;
 
@@ -19,6 +21,10 @@ pub(crate) struct Tap {
     path: PathBuf,
     redactor: Redactor,
     room: u64,
+    /// What has no file yet.
+    held: Vec<u8>,
+    /// Whether somebody may be reading along: nothing is held back then.
+    is_live: bool,
     file: Option<File>,
     line: Line,
     is_over: bool,
@@ -26,11 +32,28 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// Into the file of this name, without what is secret. The file is made when there is something to put in it: most agents say
-    /// little or nothing.
+    /// Into the file of this name, without what is secret. The file is made when there is something to put in it that is long, or that
+    /// somebody may want to read along: most agents say little or nothing, and a file costs more than a process that does nothing.
     pub(crate) fn new(pipe: PipeReader, path: PathBuf, redactor: Redactor, bytes_max: u64) -> Self {
         let line = Line::default();
-        Self { pipe: Some(pipe), path, redactor, room: bytes_max, file: None, line, is_over: false, error: None }
+        Self {
+            pipe: Some(pipe),
+            path,
+            redactor,
+            room: bytes_max,
+            held: Vec::new(),
+            is_live: false,
+            file: None,
+            line,
+            is_over: false,
+            error: None,
+        }
+    }
+
+    /// From now on everything is in the file as soon as it is said.
+    pub(crate) fn go_live(&mut self) {
+        self.is_live = true;
+        self.put(&[]);
     }
 
     /// Where more may come from; none once the other end is closed.
@@ -91,9 +114,20 @@ impl Tap {
         self.is_over |= kept.len() < said.len();
         self.room -= kept.len() as u64;
         self.line.take_in(kept);
-        if self.error.is_none() {
-            // A disk that is full costs the output, not the watch over the process.
-            self.error = self.write(kept).err();
+        if self.is_live || self.file.is_some() || self.held.len() + kept.len() > HELD_BYTES_MAX {
+            self.put(kept);
+        } else {
+            self.held.extend_from_slice(kept);
+        }
+    }
+
+    /// Puts what was held back, and this, into the file. A disk that is full costs the output, not the watch over the process.
+    fn put(&mut self, kept: &[u8]) {
+        let held = std::mem::take(&mut self.held);
+        for bytes in [&held, kept] {
+            if self.error.is_none() && !bytes.is_empty() {
+                self.error = self.write(bytes).err();
+            }
         }
     }
 
@@ -105,12 +139,12 @@ impl Tap {
         file.write_all(kept)
     }
 
-    /// Everything that was said and kept, or why it could not be kept.
-    pub(crate) fn read(self) -> io::Result<Vec<u8>> {
-        match (self.error, self.file) {
+    /// Everything that was said and kept, or why it could not be kept. What was held back gets no file.
+    pub(crate) fn read(&mut self) -> io::Result<Vec<u8>> {
+        match (self.error.take(), &self.file) {
             (Some(error), _) => Err(error),
             (None, Some(_)) => std::fs::read(&self.path),
-            (None, None) => Ok(Vec::new()),
+            (None, None) => Ok(self.held.clone()),
         }
     }
 }

@@ -7,6 +7,7 @@
 use crate::{
     config::Script,
     ended::{Ended, Meter},
+    folder::Folders,
     judge::End,
     process,
     secret::Secret,
@@ -229,11 +230,11 @@ impl Drop for Pool {
 
 impl Shared {
     fn work(&self, bell: &Arc<PipeReader>, rings: &Arc<PipeWriter>) {
-        let starter = Starter::new();
+        let (starter, mut folders) = (Starter::new(), Folders::default());
         while let Some((mut launch, attempt)) = self.next() {
             locked(&attempt.stop).bell = Some(Arc::clone(rings));
             let orders = Orders { attempt: Arc::clone(&attempt), bell: Arc::clone(bell) };
-            let end = self.made(&mut launch, &orders, &starter);
+            let end = self.made(&mut launch, &orders, &starter, &mut folders);
             // Nobody rings any more. If somebody has, the next attempt looks up once and finds no order of its own.
             locked(&attempt.stop).bell = None;
             locked(&self.desk).under.remove(&launch.key);
@@ -256,20 +257,25 @@ impl Shared {
         }
     }
 
-    fn made(&self, launch: &mut Launch, orders: &Orders, starter: &Starter) -> Ended {
+    fn made(&self, launch: &mut Launch, orders: &Orders, starter: &Starter, folders: &mut Folders) -> Ended {
         if orders.stop().is_some() {
             return End::Failed { error: "it was stopped".to_owned(), retryable: true }.into();
         }
-        let started = match process::start(launch, starter) {
+        let started = match process::start(launch, starter, folders) {
             Ok(started) => started,
             Err(end) => return end.into(),
         };
         let key = launch.key;
-        Watch::new(started, launch, orders).run(|| {
+        let ended = Watch::new(started, launch, orders).run(|| {
             let is_running =
                 |tag: &str| locked(&self.desk).under.iter().any(|(other, attempt)| *other != key && attempt.tag == tag);
             tree::end_strays(&is_running);
-        })
+        });
+        if launch.folder == launch.files {
+            // Any other folder is not this attempt's alone.
+            folders.left(&launch.script, &launch.folder);
+        }
+        ended
     }
 }
 

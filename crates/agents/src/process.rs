@@ -2,6 +2,7 @@
 
 use crate::{
     config::{ENVIRONMENT, Script},
+    folder::Folders,
     judge::End,
     output,
     pool::{Given, Launch},
@@ -12,12 +13,9 @@ use crate::{
 };
 use std::{
     ffi::OsString,
-    fs::{self, DirBuilder, File},
+    fs::{self, File},
     io,
-    os::{
-        fd::OwnedFd,
-        unix::fs::{DirBuilderExt as _, PermissionsExt as _},
-    },
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -39,7 +37,7 @@ pub(crate) struct Begun {
 }
 
 /// Makes the folder and starts the process.
-pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End> {
+pub(crate) fn start(launch: &mut Launch, starter: &Starter, folders: &mut Folders) -> Result<Begun, End> {
     let failed = |what: &str, retryable: bool| {
         let what = format!("cannot {what}");
         move |error: io::Error| End::Failed { error: format!("{what}: {error}"), retryable }
@@ -48,7 +46,7 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End
     let given = std::mem::replace(&mut launch.input, none)();
     let Given { mut input, mut stdin, env, secrets } =
         given.map_err(|error| End::Failed { error, retryable: false })?;
-    prepare(&launch.folder).map_err(failed("prepare the attempt's folder", true))?;
+    folders.make(&launch.script, &launch.folder).map_err(failed("prepare the attempt's folder", true))?;
     let mut words = launch.script.command[1..].to_vec();
     let mut run = None;
     if let Some(tool) = launch.script.tool {
@@ -79,17 +77,6 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter) -> Result<Begun, End
             !is_no_program && !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
         failed(&format!("start `{name}`"), retryable)(error)
     })
-}
-
-/// The folder. Most often the one around it is there: another step of the task has made it.
-fn prepare(folder: &Path) -> io::Result<()> {
-    let mut one = DirBuilder::new();
-    one.mode(0o700);
-    match one.create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => one.recursive(true).create(folder),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
-    }
 }
 
 /// A pipe with these few bytes in it: nothing is made on a disk, and nobody need write while the other reads.

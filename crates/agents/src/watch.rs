@@ -28,6 +28,9 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// How often to look whether it has ended, where the system does not say so.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How long a process is left to itself: many are done by then, and heard in one go.
+const QUIET: Duration = Duration::from_millis(20);
+
 /// What the files with its words are called.
 const STDOUT: &str = "stdout";
 const STDERR: &str = "stderr";
@@ -87,9 +90,18 @@ impl<'a> Watch<'a> {
     /// Until it has ended by itself, or was ended because somebody ordered it or it said too much. When this returns, the group is gone;
     /// `strays` ends whoever has left it.
     pub(crate) fn run(mut self, strays: impl FnOnce()) -> Ended {
+        if self.child.end.is_some() && self.orders.stop().is_none() {
+            self.rest();
+        }
+        let mut is_early = true;
         let status = loop {
             if let Some(status) = self.child.ended() {
                 break status;
+            }
+            if std::mem::take(&mut is_early) {
+                // Somebody may be reading along.
+                self.result.go_live();
+                self.said.go_live();
             }
             self.obey();
             let look = self.child.end.is_none().then(|| Instant::now() + LOOK);
@@ -143,6 +155,15 @@ impl<'a> Watch<'a> {
         self.due = Some(self.due.map_or(due, |known| known.min(due)));
     }
 
+    /// Waits for its end, or for news, but not for long, and hears nothing meanwhile: each word would wake us.
+    fn rest(&self) {
+        let quiet = Timespec { tv_sec: 0, tv_nsec: i64::from(QUIET.subsec_nanos()) };
+        let mut events: Vec<PollFd<'_>> = vec![PollFd::new(self.orders.bell(), PollFlags::IN)];
+        events.extend(self.child.end.iter().map(|end| PollFd::new(end, PollFlags::IN)));
+        // Interrupted or not, whoever called looks around.
+        let _ = rustix::event::poll(&mut events, Some(&quiet));
+    }
+
     /// Waits until something happens, and takes in what is said. No later than `until` it looks around.
     fn listen(&mut self, until: Option<Instant>) {
         let wait = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -185,12 +206,18 @@ impl<'a> Watch<'a> {
     }
 
     fn judged(mut self, status: io::Result<ExitStatus>) -> Ended {
-        match (self.run.take(), self.ended_by_us()) {
+        self.said.go_live();
+        let ended = match (self.run.take(), self.ended_by_us()) {
             (Some(run), Some(end)) => run.ended(end),
             (Some(run), None) => run.judge(self.exited(status)),
             (None, Some(end)) => end.into(),
             (None, None) => self.exited(status).into(),
+        };
+        if self.launch.script.tool.is_some() || !matches!(ended.end, End::Done { .. }) {
+            // A short result is kept as the result; anything else is in the file alone.
+            self.result.go_live();
         }
+        ended
     }
 
     /// How it ended, if it did not end by itself.
@@ -209,7 +236,7 @@ impl<'a> Watch<'a> {
         None
     }
 
-    fn exited(self, status: io::Result<ExitStatus>) -> End {
+    fn exited(&mut self, status: io::Result<ExitStatus>) -> End {
         let failed = |error: String, retryable| End::Failed { error, retryable };
         let status = match status {
             Ok(status) => status,

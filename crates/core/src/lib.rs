@@ -7,6 +7,7 @@
 //! Absent on purpose: anything async, anything that logs, anything that reads the environment.
 
 pub mod backoff;
+pub mod budget;
 pub mod canonical;
 pub mod checkpoint;
 pub mod content;

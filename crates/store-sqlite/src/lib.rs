@@ -46,6 +46,7 @@ mod scopes;
 mod scrub;
 mod sidecar;
 mod space;
+mod spends;
 mod stats;
 mod store;
 

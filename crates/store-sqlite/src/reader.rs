@@ -3,8 +3,9 @@
 //! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
 //! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
 
-use crate::{Root, blobs, check, columns, connect, failure, head, life, rows, scopes, sidecar::Sidecar};
+use crate::{Root, blobs, check, columns, connect, failure, head, life, rows, scopes, sidecar::Sidecar, spends};
 use relaymesh_core::{
+    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -14,7 +15,8 @@ use relaymesh_core::{
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey, StoredOp, TaskFilter,
+    Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
+    StoredOp, TaskFilter,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::Path;
@@ -233,6 +235,14 @@ impl Reader for SqliteReader {
             statement.query_row([&worker.to_bytes()[..]], |row| columns::unsigned(row, 0)).optional()
         };
         ask().map_err(|error| failure::sqlite("cannot read a heartbeat", &error))
+    }
+
+    fn spends(&mut self, since: Day) -> Result<Vec<Spend>, Error> {
+        spends::since(&self.connection, since)
+    }
+
+    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error> {
+        spends::of_task(&self.connection, task)
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

@@ -10,7 +10,7 @@ use relaymesh_core::{
     task::{Status, Task, spec::IdempotencyKey},
 };
 
-use crate::{Content, ContentKey, Error, Run, ScopePut, StepKey, traits::Queue};
+use crate::{Content, ContentKey, Error, Run, ScopePut, Spend, StepKey, traits::Queue};
 
 /// Where a log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Batch {
     pub conflicts: Vec<LeaseConflict>,
     /// Journal: one row a worker and tick for all that it holds (R16).
     pub heartbeats: Vec<Heartbeat>,
+    /// Journal: what was used.
+    pub spends: Vec<Spend>,
 }
 
 impl Batch {
@@ -83,6 +85,7 @@ impl Batch {
             swept_ms: None,
             conflicts: Vec::new(),
             heartbeats: Vec::new(),
+            spends: Vec::new(),
         }
     }
 
@@ -110,6 +113,7 @@ impl Batch {
             && self.swept_ms.is_none()
             && self.conflicts.is_empty()
             && self.heartbeats.is_empty()
+            && self.spends.is_empty()
     }
 }
 

@@ -14,6 +14,7 @@ pub mod life;
 pub mod memory;
 pub mod saved;
 pub mod scope;
+pub mod spend;
 pub mod traits;
 pub mod verify;
 
@@ -29,4 +30,5 @@ pub use key::{ContentKey, StepKey};
 pub use life::{Life, Run};
 pub use saved::Saved;
 pub use scope::{SavedScope, ScopePut};
+pub use spend::{Day, Spend};
 pub use traits::{Queue, Reader, Store, TaskFilter};

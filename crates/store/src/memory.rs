@@ -10,11 +10,12 @@
 mod state;
 
 use crate::{
-    Batch, Blob, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey,
-    Store, StoredOp, TaskFilter, TaskPut,
+    Batch, Blob, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader,
+    Spend, StepKey, Store, StoredOp, TaskFilter, TaskPut,
     scope::{Part, ScopeRow},
 };
 use relaymesh_core::{
+    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -351,6 +352,25 @@ impl Reader for MemoryReader {
 
     fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error> {
         Ok(self.read()?.heartbeats.get(&worker).copied())
+    }
+
+    fn spends(&mut self, since: Day) -> Result<Vec<Spend>, Error> {
+        let state = self.read()?;
+        let known = state.spends.iter().filter(|((day, ..), _)| *day >= since);
+        let spend = |((day, namespace, agent, task), amount): (&(Day, Name, Name, TaskId), &Amount)| Spend {
+            day: *day,
+            namespace: namespace.clone(),
+            agent: agent.clone(),
+            task: *task,
+            amount: *amount,
+        };
+        Ok(known.map(spend).collect())
+    }
+
+    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error> {
+        let state = self.read()?;
+        let of_task = state.spends.iter().filter(|((.., other), _)| *other == task);
+        Ok(of_task.fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount)))
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

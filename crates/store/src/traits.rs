@@ -1,7 +1,10 @@
 //! What a store promises. One writer, any number of readers.
 
-use crate::{Batch, Blobs, Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, StepKey, StoredOp};
+use crate::{
+    Batch, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Spend, StepKey, StoredOp,
+};
 use relaymesh_core::{
+    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -139,6 +142,12 @@ pub trait Reader: Send + 'static {
 
     /// When a worker was last heard of.
     fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error>;
+
+    /// What was used on this day and after, in the order of day, namespace, agent and task.
+    fn spends(&mut self, since: Day) -> Result<Vec<Spend>, Error>;
+
+    /// What was used for this task in all, by whomever.
+    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error>;
 
     /// How many tasks and steps there are: for checks, not for hot paths.
     fn counts(&mut self) -> Result<(u64, u64), Error>;

@@ -2,6 +2,7 @@
 
 use super::panel::Shared;
 use relaymesh_core::{
+    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -11,8 +12,8 @@ use relaymesh_core::{
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Content, ContentKey, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey, StoredOp,
-    TaskFilter, memory::MemoryReader,
+    Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
+    StoredOp, TaskFilter, memory::MemoryReader,
 };
 
 pub(crate) struct FaultyReader {
@@ -150,6 +151,14 @@ impl Reader for FaultyReader {
 
     fn heartbeat(&mut self, worker: WorkerId) -> Result<Option<u64>, Error> {
         self.read()?.heartbeat(worker)
+    }
+
+    fn spends(&mut self, since: Day) -> Result<Vec<Spend>, Error> {
+        self.read()?.spends(since)
+    }
+
+    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error> {
+        self.read()?.spent_for(task)
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

@@ -33,6 +33,7 @@ pub(crate) struct Migration {
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, description: "log, rows, content, journals", sql: tables::V1 },
     Migration { version: 2, description: "blobs, and scopes other than tasks", sql: tables::V2 },
+    Migration { version: 3, description: "what was used", sql: tables::V3 },
 ];
 
 /// The newest schema that this program knows.

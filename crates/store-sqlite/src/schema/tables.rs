@@ -163,3 +163,19 @@ ALTER TABLE content ADD COLUMN blob_hash BLOB;
 ALTER TABLE content ADD COLUMN blob_bytes INTEGER;
 CREATE INDEX idx_content_blob ON content (blob_hash) WHERE blob_hash IS NOT NULL;
 ";
+
+/// Migration 3.
+pub(super) const V3: &str = "
+CREATE TABLE spends (
+    day            INTEGER NOT NULL,
+    namespace      TEXT    NOT NULL,
+    agent          TEXT    NOT NULL,
+    task_id        BLOB    NOT NULL,
+    tokens         INTEGER NOT NULL,
+    turns          INTEGER NOT NULL,
+    wall_ms        INTEGER NOT NULL,
+    cost_micros    INTEGER NOT NULL,
+    PRIMARY KEY (day, namespace, agent, task_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idx_spends_task ON spends (task_id);
+";

@@ -2,10 +2,11 @@
 
 use super::{Backend, author::WORKERS, gallery::gallery, graph::Graph, snapshot::all_tasks, world::World};
 use crate::{
-    Batch, Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, StepKey, StepPut, StoredOp, TaskFilter,
-    TaskPut,
+    Batch, Content, ContentKey, ContentPut, Day, Heartbeat, LeaseConflict, Reader, Spend, StepKey, StepPut, StoredOp,
+    TaskFilter, TaskPut,
 };
 use relaymesh_core::{
+    budget::Amount,
     id::{StepId, TaskId},
     task::Status,
 };
@@ -134,6 +135,9 @@ pub fn a_refused_journal_leaves_no_trace<B: Backend>() {
         let step = StepId { task: TaskId::new(1, 1), index: 0 };
         part.conflicts.push(LeaseConflict { at_ms: 1, step, verb: "fail", found: Status::Running, epoch: 2, given: 1 });
         part.heartbeats.push(Heartbeat { worker: WORKERS[0], at_ms: 1 });
+        let name = || "a".parse().unwrap();
+        let amount = Amount { tokens: 1, ..Amount::default() };
+        part.spends.push(Spend { day: Day(1), namespace: name(), agent: name(), task: TaskId::new(1, 1), amount });
     });
 }
 

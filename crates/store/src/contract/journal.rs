@@ -1,8 +1,9 @@
 //! Promises about the journal: what is of this node only.
 
 use super::{Backend, author::WORKERS, graph::Graph, world::World};
-use crate::{Heartbeat, LeaseConflict, Reader};
+use crate::{Day, Heartbeat, LeaseConflict, Reader, Spend};
 use relaymesh_core::{
+    budget::Amount,
     id::{StepId, TaskId, WorkerId},
     task::Status,
 };
@@ -88,4 +89,45 @@ pub fn a_journal_alone_moves_no_head<B: Backend>() {
     let mut reader = world.reader();
     assert_eq!(reader.head().unwrap(), before);
     assert_eq!((reader.conflicts(9).unwrap().len(), reader.heartbeat(WORKERS[2]).unwrap()), (1, Some(5)));
+}
+
+fn spend(day: u32, agent: &str, task: u128, amount: Amount) -> Spend {
+    let namespace = if agent == "b" { "team" } else { "default" };
+    let (namespace, agent) = (namespace.parse().unwrap(), agent.parse().unwrap());
+    Spend { day: Day(day), namespace, agent, task: TaskId::new(1, task), amount }
+}
+
+/// What is used for the same task by the same agent on the same day is added up, within a batch and across batches.
+pub fn what_is_used_adds_up<B: Backend>() {
+    let mut world = World::<B>::new();
+    let some = Amount { tokens: 10, turns: 1, wall_ms: 5, cost_micros: 7 };
+    let more = Amount { tokens: 1, turns: 0, wall_ms: 1, cost_micros: 0 };
+    let mut batch = world.author.take();
+    batch.spends = vec![spend(3, "a", 1, some), spend(2, "b", 1, some), spend(3, "a", 1, more)];
+    assert!(!batch.is_empty());
+    world.try_commit(&batch).unwrap();
+    let mut batch = world.author.take();
+    batch.spends = vec![spend(3, "a", 1, some), spend(3, "a", 2, more)];
+    world.try_commit(&batch).unwrap();
+    let sum = some.plus(more).plus(some);
+    let mut reader = world.reader();
+    let of_day = [spend(3, "a", 1, sum), spend(3, "a", 2, more)];
+    assert_eq!(reader.spends(Day(3)).unwrap(), of_day);
+    assert_eq!(reader.spends(Day(0)).unwrap(), [&[spend(2, "b", 1, some)][..], &of_day].concat());
+    assert!(reader.spends(Day(4)).unwrap().is_empty());
+    assert_eq!(reader.spent_for(TaskId::new(1, 1)).unwrap(), sum.plus(some));
+    assert_eq!(reader.spent_for(TaskId::new(1, 3)).unwrap(), Amount::default());
+}
+
+/// However much is used, a sum never gets smaller, nor stops being a number.
+pub fn what_is_used_does_not_overflow<B: Backend>() {
+    let mut world = World::<B>::new();
+    let most = Amount { tokens: i64::MAX as u64, ..Amount::default() };
+    for _ in 0..2 {
+        let mut batch = world.author.take();
+        batch.spends = vec![spend(3, "a", 1, most)];
+        world.try_commit(&batch).unwrap();
+        let found = world.reader().spends(Day(3)).unwrap();
+        assert!(found[0].amount.tokens >= most.tokens);
+    }
 }

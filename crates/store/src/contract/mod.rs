@@ -159,6 +159,8 @@ macro_rules! contract_suite {
             the_last_heartbeat_counts,
             an_unknown_worker_was_never_heard_of,
             a_journal_alone_moves_no_head,
+            what_is_used_adds_up,
+            what_is_used_does_not_overflow,
         );
         $crate::contract_area!($backend, atomicity:
             a_task_that_exists_is_not_created,

@@ -3,7 +3,9 @@
 //! All that can be paged is read in small pages, so each snapshot is a test of the cursors as well.
 
 use super::author::{OWNERS, WORKERS};
-use crate::{ContentKey, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, StepKey, StoredOp, TaskFilter};
+use crate::{
+    ContentKey, Day, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey, StoredOp, TaskFilter,
+};
 use relaymesh_core::{
     id::{NodeId, ThreadId, WorkerId},
     kernel::Rows,
@@ -47,6 +49,8 @@ pub struct Snapshot {
     pub conflicts: Vec<LeaseConflict>,
     /// When each worker was last heard of.
     pub heartbeats: Vec<(WorkerId, Option<u64>)>,
+    /// All that was used.
+    pub spends: Vec<Spend>,
     /// How many tasks and steps.
     pub counts: (u64, u64),
     /// All scopes other than tasks.
@@ -86,6 +90,7 @@ impl Snapshot {
             leased: owners.map(|owner| (owner, all_leased(reader, owner))).collect(),
             conflicts: reader.conflicts(10_000).unwrap(),
             heartbeats: WORKERS.map(|worker| (worker, reader.heartbeat(worker).unwrap())).to_vec(),
+            spends: reader.spends(Day(0)).unwrap(),
             counts: reader.counts().unwrap(),
             scopes: all_scopes(reader),
             due_scopes: reader.due_scopes(LATEST_MS, usize::MAX).unwrap(),
@@ -122,6 +127,7 @@ impl Snapshot {
             leased,
             conflicts,
             heartbeats,
+            spends,
             counts,
             scopes,
             due_scopes,

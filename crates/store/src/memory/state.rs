@@ -4,12 +4,13 @@
 //! there is to "all or none" in memory.
 
 use crate::{
-    Batch, Content, ContentKey, Error, Head, IdempotencyRow, KeyPut, LeaseConflict, Life, Queue, Run, ScopePut,
-    StepKey, StepPut, StoredOp, TaskPut,
+    Batch, Content, ContentKey, Day, Error, Head, IdempotencyRow, KeyPut, LeaseConflict, Life, Queue, Run, ScopePut,
+    Spend, StepKey, StepPut, StoredOp, TaskPut,
     life::in_snapshot,
     scope::{Change, Part, ScopeRow},
 };
 use relaymesh_core::{
+    budget::Amount,
     hash::Hash,
     id::{NodeId, TaskId, WorkerId},
     name::Name,
@@ -44,6 +45,7 @@ pub(crate) struct State {
     pins: BTreeMap<Hash, Weak<()>>,
     pub(crate) conflicts: Vec<LeaseConflict>,
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
+    pub(crate) spends: BTreeMap<(Day, Name, Name, TaskId), Amount>,
     /// Whether a writer lives.
     pub(crate) writer: bool,
     /// Reads that will fail.
@@ -73,6 +75,7 @@ impl State {
             pins: BTreeMap::new(),
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
+            spends: BTreeMap::new(),
             writer: false,
             reads_to_fail: 0,
             fault: None,
@@ -224,6 +227,10 @@ impl State {
         self.life.swept_ms = self.life.swept_ms.max(batch.swept_ms.unwrap_or(0));
         self.conflicts.extend(batch.conflicts.iter().cloned());
         self.heartbeats.extend(batch.heartbeats.iter().map(|beat| (beat.worker, beat.at_ms)));
+        for Spend { day, namespace, agent, task, amount } in &batch.spends {
+            let sum = self.spends.entry((*day, namespace.clone(), agent.clone(), *task)).or_default();
+            *sum = sum.plus(*amount);
+        }
     }
 
     fn put_key(&mut self, put: &KeyPut) {

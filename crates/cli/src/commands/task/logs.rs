@@ -5,7 +5,7 @@ use crate::{
     bell::{self, Bell},
     error::Error,
     exit::Exit,
-    lookup, output, root,
+    lookup, output, root, view,
 };
 use relaymesh_core::{
     id::TaskId,
@@ -14,12 +14,12 @@ use relaymesh_core::{
 use relaymesh_runtime::scripts;
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 const EXAMPLES: &str = "\
@@ -29,6 +29,8 @@ Examples:
   relaymesh task logs tsk_01KH… --stdout        what they gave as results, half ones too
   relaymesh task logs tsk_01KH… --step draft    of one step only";
 
+/// Where results come from.
+const STDOUT: &str = "stdout";
 /// What is read at once.
 const READ_BYTES: u64 = 1 << 20;
 
@@ -56,12 +58,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = root::read(&context.root)?;
     let rows = lookup::task(&mut reader, &args.id)?;
     let only = args.step.as_deref().map(|text| lookup::step(&rows, text)).transpose()?.map(|(index, _)| index);
-    let mut tail = Tail { context, stream: if args.stdout { "stdout" } else { "stderr" }, only, read: BTreeMap::new() };
+    let mut tail = Tail { context, stream: if args.stdout { STDOUT } else { "stderr" }, only, read: BTreeMap::new() };
     let (id, mut rows) = (rows.task.id, rows);
     loop {
         let is_over = rows.task.status.is_terminal() || !args.follow;
         let heard = tail.is_heard(&bell, &rows);
-        tail.show(&rows, is_over);
+        tail.show(&mut reader, &rows, is_over)?;
         if is_over {
             return Ok(if args.follow { Exit::of(rows.task.status) } else { Exit::Done });
         }
@@ -87,7 +89,7 @@ struct Tail<'a> {
 
 impl Tail<'_> {
     /// Shows whatever is new. A line that has no end yet waits for it, unless there will be none.
-    fn show(&mut self, rows: &TaskRows, is_over: bool) {
+    fn show(&mut self, reader: &mut SqliteReader, rows: &TaskRows, is_over: bool) -> Result<(), Error> {
         for (index, step) in rows.indexed() {
             if self.only.is_some_and(|only| only != index) {
                 continue;
@@ -95,6 +97,34 @@ impl Tail<'_> {
             for epoch in 1..=step.epoch {
                 self.show_attempt(rows.task.id, step, epoch, is_over);
             }
+            self.show_result(reader, rows.task.id, step)?;
+        }
+        Ok(())
+    }
+
+    /// A short result has no file: it is kept as the result alone.
+    fn show_result(&mut self, reader: &mut SqliteReader, task: TaskId, step: &Step) -> Result<(), Error> {
+        let path = self.file(task, step, step.epoch);
+        let folder = path.parent().is_some_and(Path::exists);
+        if self.stream != STDOUT || step.status != Status::Success || !folder || self.read.contains_key(&path) {
+            return Ok(());
+        }
+        let result = match view::result(reader, step)? {
+            Some(Value::String(text)) => text,
+            Some(Value::Null) | None => String::new(),
+            Some(value) => value.to_string(),
+        };
+        self.read.insert(path, result.len() as u64);
+        result.lines().for_each(|line| self.say(step, step.epoch, line));
+        Ok(())
+    }
+
+    fn say(&self, step: &Step, epoch: u32, line: &str) {
+        let name = &step.spec.name;
+        if self.context.json {
+            output::line(&json!({ "step": name, "epoch": epoch, "line": line }).to_string());
+        } else {
+            output::line(&format!("{name}.{epoch} | {}", output::clean(line)));
         }
     }
 
@@ -111,7 +141,6 @@ impl Tail<'_> {
     }
 
     fn show_attempt(&mut self, task: TaskId, step: &Step, epoch: u32, is_over: bool) {
-        let name = &step.spec.name;
         let path = self.file(task, step, epoch);
         loop {
             let from = self.read.get(&path).copied().unwrap_or(0);
@@ -124,13 +153,7 @@ impl Tail<'_> {
                 return;
             }
             self.read.insert(path.clone(), from + shown as u64);
-            for line in String::from_utf8_lossy(&bytes[..shown]).lines() {
-                if self.context.json {
-                    output::line(&json!({ "step": name, "epoch": epoch, "line": line }).to_string());
-                } else {
-                    output::line(&format!("{name}.{epoch} | {}", output::clean(line)));
-                }
-            }
+            String::from_utf8_lossy(&bytes[..shown]).lines().for_each(|line| self.say(step, epoch, line));
         }
     }
 }
