@@ -17,7 +17,10 @@
 //! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
 //! ```
 
-use crate::tool::Tool;
+use crate::{
+    budgets::{AgentBudgets, Budgets},
+    tool::Tool,
+};
 use relaymesh_core::name::Name;
 use serde::Deserialize;
 use std::{
@@ -39,6 +42,7 @@ pub const KEY_VARIABLE: &str = "RELAYMESH_SECRET_KEY";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agents {
     scripts: BTreeMap<Name, Script>,
+    budgets: Budgets,
 }
 
 /// An agent that is a command.
@@ -84,6 +88,25 @@ pub struct Script {
     /// What it is for, for people.
     #[serde(default)]
     pub about: String,
+    /// What it may use.
+    #[serde(default)]
+    pub budget: AgentBudgets,
+    /// What is kept of what its model was asked and said.
+    #[serde(default)]
+    pub audit: Audit,
+}
+
+/// What is kept of what a model was asked and said (L11).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Audit {
+    /// All of it.
+    #[default]
+    Full,
+    /// Hashes of the prompt and the output, and everything else.
+    Hashes,
+    /// Nothing.
+    Off,
 }
 
 /// What a tool may say in all.
@@ -116,6 +139,8 @@ pub struct Error {
 struct File {
     #[serde(default)]
     agents: BTreeMap<String, toml::Spanned<Script>>,
+    #[serde(default)]
+    budgets: Budgets,
 }
 
 impl Agents {
@@ -142,7 +167,7 @@ impl Agents {
             let script = checked(script.into_inner(), folder).map_err(|why| wrong(format!("agent `{name}`: {why}")))?;
             scripts.insert(name.parse::<Name>().map_err(|error| wrong(error.to_string()))?, script);
         }
-        Ok(Self { scripts })
+        Ok(Self { scripts, budgets: file.budgets })
     }
 
     /// The agent of this name.
@@ -154,6 +179,11 @@ impl Agents {
     pub fn provider(name: &Name, script: &Script) -> String {
         let usual = script.tool.and_then(Tool::provider).map(str::to_owned);
         script.provider.as_ref().map(Name::to_string).or(usual).unwrap_or_else(|| format!("agent {name}"))
+    }
+
+    /// The budgets that are nobody's own.
+    pub fn budgets(&self) -> &Budgets {
+        &self.budgets
     }
 
     /// All of them, by name.

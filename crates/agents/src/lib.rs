@@ -4,6 +4,7 @@
 //! its own, its input on stdin, its result on stdout, its progress on stderr, both kept in files. However an attempt ends, nothing
 //! that it started outlives it ([`tree`]). What is a [`Secret`] is taken out of everything that an attempt says.
 
+mod budgets;
 pub mod config;
 mod ended;
 mod folder;
@@ -18,7 +19,8 @@ pub mod tool;
 pub mod tree;
 mod watch;
 
-pub use config::{Agents, Script};
+pub use budgets::{AgentBudgets, Budgets};
+pub use config::{Agents, Audit, Script};
 pub use ended::{Ended, Inference, Meter, Used};
 pub use judge::End;
 pub use pool::{Given, Input, Key, Launch, Pool};

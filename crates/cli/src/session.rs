@@ -8,6 +8,7 @@ use crate::{
 use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand},
     host::Host,
+    ledger::Books,
     scripts::{Limits, News, Scripts},
     settings::Settings,
     world::{Alert, Late},
@@ -53,11 +54,13 @@ impl Session {
             Work::Nothing => None,
         };
         let results = blobs.clone();
+        let books = root::reader(&store)?;
         let (mut failed, mut news) = (None, None);
-        let driver = Driver::start(store, config, |finished| {
+        let driver = Driver::start(store, config, |finished, spent| {
             let scripts = agents.map(|agents| {
                 let (blobs, finished) = (results.clone(), Late::clone(&finished));
-                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), blobs, finished)
+                let ways = (finished, Box::new(books) as Box<dyn Books>, spent);
+                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), blobs, ways)
             });
             let scripts = scripts.transpose().unwrap_or_else(|error| {
                 failed = Some(error);

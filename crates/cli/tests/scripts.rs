@@ -94,7 +94,7 @@ fn a_flow_of_scripts_and_builtin_agents_runs_to_a_result() {
 
 #[test]
 fn a_poison_task_is_given_up_after_exactly_its_attempts_with_each_reason() {
-    let house = house(&[("poison", "echo attempt $RELAYMESH_ATTEMPT is bad >&2; exit 7", "")]);
+    let house = house(&[("poison", "touch here; echo attempt $RELAYMESH_ATTEMPT is bad >&2; exit 7", "")]);
     let arguments =
         ["submit", "--agent", "poison", "--input", "1", "--max-attempts", "3", "--base-backoff-ms", "1", "--wait"];
     let said = house.run(&[&arguments[..], &["--json"]].concat());

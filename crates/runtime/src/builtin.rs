@@ -92,7 +92,7 @@ impl Builtin {
             Err(error) => return Some(refused(format!("sleep: the input must be {{\"ms\": N}}: {error}"))),
         };
         let result = Content::Inline(serde_json::json!({ "slept_ms": ms }).to_string().into_bytes());
-        let finished = Finished { hold: work.hold, outcome: Outcome::Done { media: Media::Json, result } };
+        let finished = Finished::new(work.hold, Outcome::Done { media: Media::Json, result });
         let wakes = Instant::now() + Duration::from_millis(ms);
         self.bed.lock().by_time.insert((wakes, work.hold.step, work.hold.epoch), finished);
         if let Some(tell) = self.finished.take() {

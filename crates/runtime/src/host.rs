@@ -82,7 +82,7 @@ impl<B: Blobs> World for Host<B> {
 
     fn start(&mut self, work: Work) -> Option<Outcome> {
         if let Some(scripts) = self.scripts.as_ref().filter(|scripts| scripts.knows(&work.agent)) {
-            return scripts.start(work);
+            return scripts.start(work, self.clock.now().wall_ms);
         }
         let outcome = self.builtin.start(work)?;
         let Outcome::Done { media, result: Content::Inline(bytes) } = outcome else { return Some(outcome) };

@@ -3,6 +3,7 @@
 //! [`driver`] takes commands, decides them with the kernel, commits them in batches and answers when they are durable.
 //! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents
 //! and those that are processes ([`scripts`]).
+//! The [`ledger`] knows what they have used, and what they may use.
 //! [`settings`] are what operators may change, [`secrets`] what nobody may see.
 //! [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
@@ -11,6 +12,8 @@ pub mod clock;
 pub mod driver;
 pub mod held;
 pub mod host;
+mod inference;
+pub mod ledger;
 pub mod rebuild;
 pub mod scripts;
 pub mod secrets;

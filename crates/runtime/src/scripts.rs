@@ -12,6 +12,8 @@
 use crate::{
     builtin::Builtin,
     held::Held,
+    inference,
+    ledger::{Account, Books, Ledger, Over, Payer, Write},
     secrets::{Vault, reference},
     settings::{Settings, size},
     world::{Finished, Hold, Late, Outcome, Pool, Work},
@@ -27,7 +29,7 @@ use std::{
     collections::BTreeMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -72,7 +74,12 @@ pub struct Scripts<B> {
     held: Held,
     vault: Vault,
     news: News,
+    ledger: Ledger,
+    accounts: Accounts,
 }
+
+/// The accounts of attempts under way that are counted, with whose they are.
+type Accounts = Arc<Mutex<BTreeMap<Key, (Account, Arc<Script>)>>>;
 
 /// Where what is new is put for the driver to take up.
 pub type News = Arc<Mutex<Changes>>;
@@ -97,15 +104,21 @@ impl<B: Blobs> Scripts<B> {
         agents: Agents,
         limits: Limits,
         blobs: B,
-        finished: Late,
+        (finished, books, write): (Late, Box<dyn Books>, Write),
     ) -> io::Result<Self> {
-        let holds = Holds::default();
-        let (ended, results) = (Arc::clone(&holds), blobs.clone());
+        let (holds, accounts) = (Holds::default(), Accounts::default());
+        let (ended, counted, results) = (Arc::clone(&holds), Arc::clone(&accounts), blobs.clone());
         let owner = format!("{node}/");
-        let processes = Processes::new(&owner, move |key, Ended { end, .. }| {
-            let hold = ended.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let processes = Processes::new(&owner, move |key, Ended { end, inference }| {
+            let account = locked(&counted).remove(&key);
+            let hold = locked(&ended).remove(&key);
+            let mut left = None;
+            if let Some((account, script)) = account {
+                account.close(inference.as_ref().map(|inference| inference.usage));
+                left = inference.and_then(|asked| inference::recorded(*asked, key, script.audit, &results));
+            }
             if let Some(hold) = hold {
-                finished(Finished { hold, outcome: outcome(end, &results) });
+                finished(Finished { hold, outcome: outcome(end, &results), left: left.map(Box::new) });
             }
         });
         processes.set_grace(limits.grace);
@@ -113,7 +126,22 @@ impl<B: Blobs> Scripts<B> {
         let news = News::default();
         let held = Held::read(&root);
         let with_pools = with_pools(&agents, limits, &held);
-        Ok(Self { agents: with_pools, named: agents, processes, holds, root, owner, blobs, limits, held, vault, news })
+        let ledger = Ledger::new(books, write);
+        Ok(Self {
+            agents: with_pools,
+            named: agents,
+            processes,
+            holds,
+            root,
+            owner,
+            blobs,
+            limits,
+            held,
+            vault,
+            news,
+            ledger,
+            accounts,
+        })
     }
 
     /// Where what is new is put; the driver must be told ([`crate::driver::Handle::refresh`]).
@@ -161,16 +189,20 @@ impl<B: Blobs> Scripts<B> {
     }
 
     /// Begins an attempt. Its outcome comes later, unless it cannot begin.
-    pub fn start(&self, work: Work) -> Option<Outcome> {
+    pub fn start(&self, work: Work, now_ms: u64) -> Option<Outcome> {
         let failed = |error: String, retryable| Some(Outcome::Failed { error, retryable });
         let Some((script, _)) = self.agents.get(&work.agent) else {
             return failed(format!("there is no agent `{}`", work.agent), true);
         };
         let key = (work.hold.step, work.hold.epoch);
+        let meter = match self.account(&work, script, now_ms) {
+            Ok(meter) => meter,
+            Err(outcome) => return Some(outcome),
+        };
         let files = folder(&self.root, work.hold.step.task, &work.name, work.hold.epoch);
         // A tool finds its conversation by its folder, so all attempts of a step work in the same.
         let shared = script.tool.map(|_| folder(&self.root, work.hold.step.task, &work.name, 0));
-        self.holds.lock().unwrap_or_else(PoisonError::into_inner).insert(key, work.hold);
+        locked(&self.holds).insert(key, work.hold);
         self.processes.launch(Launch {
             key,
             script: Arc::clone(script),
@@ -178,7 +210,7 @@ impl<B: Blobs> Scripts<B> {
             files,
             env: self.environment(&work),
             tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
-            meter: Meter::default(),
+            meter,
             input: Box::new({
                 let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
                 move || reference::given(bytes(work.input, &blobs)?, &script, &vault)
@@ -187,9 +219,25 @@ impl<B: Blobs> Scripts<B> {
         None
     }
 
+    /// Opens an account for the attempt, if it is counted, and says what it may use.
+    fn account(&self, work: &Work, script: &Arc<Script>, now_ms: u64) -> Result<Meter, Outcome> {
+        let payer = Payer { namespace: work.namespace.clone(), agent: work.agent.clone(), task: work.hold.step.task };
+        match self.ledger.open(payer, script, self.named.budgets(), now_ms) {
+            Ok(None) => Ok(Meter::default()),
+            Ok(Some(account)) => {
+                let meter = account.meter();
+                locked(&self.accounts).insert((work.hold.step, work.hold.epoch), (account, Arc::clone(script)));
+                Ok(meter)
+            }
+            Err(Over::Today { why, until_ms }) => Err(Outcome::Limited { reason: why, until_ms: Some(until_ms) }),
+            Err(Over::ForGood(error)) => Err(Outcome::Failed { error, retryable: false }),
+            Err(Over::Unreadable(error)) => Err(Outcome::Failed { error, retryable: true }),
+        }
+    }
+
     /// Ends whatever works on this attempt.
     pub fn stop(&self, step: StepId, epoch: u32) {
-        self.holds.lock().unwrap_or_else(PoisonError::into_inner).remove(&(step, epoch));
+        locked(&self.holds).remove(&(step, epoch));
         self.processes.stop(step, epoch);
     }
 
@@ -257,6 +305,10 @@ pub fn left_folders<E: From<io::Error>>(
         }
     }
     Ok(left)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checked when read (D3).

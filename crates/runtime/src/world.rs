@@ -2,7 +2,10 @@
 //!
 //! Production has one world ([`crate::host::Host`]); a simulator has another and runs the same driver.
 
-use crate::clock::{Jump, Now};
+use crate::{
+    clock::{Jump, Now},
+    driver::Recorded,
+};
 use relaymesh_core::{
     content::Media,
     id::{LeaseToken, StepId},
@@ -150,6 +153,15 @@ pub struct Finished {
     pub hold: Hold,
     /// How.
     pub outcome: Outcome,
+    /// What it left behind besides.
+    pub left: Option<Box<Recorded>>,
+}
+
+impl Finished {
+    /// An attempt that left nothing but its outcome.
+    pub fn new(hold: Hold, outcome: Outcome) -> Self {
+        Self { hold, outcome, left: None }
+    }
 }
 
 /// Takes outcomes that come late.

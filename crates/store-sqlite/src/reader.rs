@@ -5,7 +5,6 @@
 
 use crate::{Root, blobs, check, columns, connect, failure, head, life, rows, scopes, sidecar::Sidecar, spends};
 use relaymesh_core::{
-    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -241,7 +240,7 @@ impl Reader for SqliteReader {
         spends::since(&self.connection, since)
     }
 
-    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error> {
+    fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error> {
         spends::of_task(&self.connection, task)
     }
 

@@ -34,23 +34,21 @@ pub(crate) fn write(connection: &Connection, spends: &[Spend]) -> Result<(), Fai
 
 /// The sums of this day and later ones.
 pub(crate) fn since(connection: &Connection, day: Day) -> Result<Vec<Spend>, Error> {
-    let ask = || {
-        let mut statement = connection.prepare_cached(
-            "SELECT tokens, turns, wall_ms, cost_micros, day, namespace, agent, task_id FROM spends WHERE day >= ?1 \
-             ORDER BY day, namespace, agent, task_id",
-        )?;
-        statement.query_map([day.0], spend)?.collect::<rusqlite::Result<_>>()
-    };
-    ask().map_err(|error| failure::sqlite("cannot read what was used", &error))
+    ask(connection, "day >= ?1", day.0)
 }
 
-/// The sum of a task.
-pub(crate) fn of_task(connection: &Connection, task: TaskId) -> Result<Amount, Error> {
+/// The sums of a task.
+pub(crate) fn of_task(connection: &Connection, task: TaskId) -> Result<Vec<Spend>, Error> {
+    ask(connection, "task_id = ?1", &task.to_bytes()[..])
+}
+
+fn ask(connection: &Connection, which: &str, value: impl rusqlite::ToSql) -> Result<Vec<Spend>, Error> {
     let ask = || {
-        let mut statement =
-            connection.prepare_cached("SELECT tokens, turns, wall_ms, cost_micros FROM spends WHERE task_id = ?1")?;
-        let amounts = statement.query_map([&task.to_bytes()[..]], amount)?.collect::<rusqlite::Result<Vec<_>>>()?;
-        Ok(amounts.into_iter().fold(Amount::default(), Amount::plus))
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT tokens, turns, wall_ms, cost_micros, day, namespace, agent, task_id FROM spends WHERE {which} \
+             ORDER BY day, namespace, agent, task_id",
+        ))?;
+        statement.query_map([value], spend)?.collect::<rusqlite::Result<_>>()
     };
     ask().map_err(|error| failure::sqlite("cannot read what was used", &error))
 }

@@ -355,28 +355,23 @@ impl Reader for MemoryReader {
     }
 
     fn spends(&mut self, since: Day) -> Result<Vec<Spend>, Error> {
-        let state = self.read()?;
-        let known = state.spends.iter().filter(|((day, ..), _)| *day >= since);
-        let spend = |((day, namespace, agent, task), amount): (&(Day, Name, Name, TaskId), &Amount)| Spend {
-            day: *day,
-            namespace: namespace.clone(),
-            agent: agent.clone(),
-            task: *task,
-            amount: *amount,
-        };
-        Ok(known.map(spend).collect())
+        let known = &self.read()?.spends;
+        Ok(known.iter().filter(|((day, ..), _)| *day >= since).map(spend).collect())
     }
 
-    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error> {
-        let state = self.read()?;
-        let of_task = state.spends.iter().filter(|((.., other), _)| *other == task);
-        Ok(of_task.fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount)))
+    fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error> {
+        let known = &self.read()?.spends;
+        Ok(known.iter().filter(|((.., other), _)| *other == task).map(spend).collect())
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {
         let state = self.read()?;
         Ok((state.tasks.len() as u64, state.steps.len() as u64))
     }
+}
+
+fn spend(((day, namespace, agent, task), amount): (&(Day, Name, Name, TaskId), &Amount)) -> Spend {
+    Spend { day: *day, namespace: namespace.clone(), agent: agent.clone(), task: *task, amount: *amount }
 }
 
 fn assemble(scope: Scope, rows: &BTreeMap<(Scope, Part), ScopeRow>) -> Result<Option<Rows>, Error> {

@@ -4,7 +4,6 @@ use crate::{
     Batch, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Spend, StepKey, StoredOp,
 };
 use relaymesh_core::{
-    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -146,8 +145,8 @@ pub trait Reader: Send + 'static {
     /// What was used on this day and after, in the order of day, namespace, agent and task.
     fn spends(&mut self, since: Day) -> Result<Vec<Spend>, Error>;
 
-    /// What was used for this task in all, by whomever.
-    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error>;
+    /// What was used for this task, in the order of day, namespace and agent.
+    fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error>;
 
     /// How many tasks and steps there are: for checks, not for hot paths.
     fn counts(&mut self) -> Result<(u64, u64), Error>;

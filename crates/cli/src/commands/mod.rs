@@ -29,6 +29,7 @@ pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod task;
 pub(crate) mod up;
+pub(crate) mod usage;
 
 use crate::{args::Context, error::Error, exit::Exit};
 use clap::Subcommand;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Lock(lock::Command),
     #[command(subcommand)]
     Ns(ns::Command),
+    Usage(usage::Args),
     Purge(purge::Args),
     #[command(subcommand)]
     Settings(settings::Command),
@@ -110,6 +112,7 @@ impl Command {
             Self::Message(command) => message::run(command, context),
             Self::Lock(command) => lock::run(command, context),
             Self::Ns(command) => ns::run(command, context),
+            Self::Usage(args) => usage::run(&args, context),
             Self::Purge(args) => purge::run(&args, context),
             Self::Settings(command) => settings::run(&command, context),
             Self::ReloadSettings(args) => settings::reload(&args, context),

@@ -117,7 +117,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         if step.is_inward() {
             let outcome = self.work_out(hold, batch);
-            return self.handle_finished(Finished { hold, outcome });
+            return self.handle_finished(Finished::new(hold, outcome));
         }
         let (agent, attempt, name) = (step.spec.agent.clone(), step.attempt, step.spec.name.clone());
         let timeout_ms = step.spec.timeout_ms;
@@ -132,7 +132,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Err(super::input::Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
         if let Some(outcome) = outcome {
-            self.handle_finished(Finished { hold, outcome });
+            self.handle_finished(Finished::new(hold, outcome));
         }
     }
 
@@ -140,7 +140,9 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn rolled_back(&mut self, in_flight: InFlight, error: &relaymesh_store::Error) {
         let detail = error.to_string();
         self.world.alert(Alert::DiskFull(detail.clone()));
-        let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
+        let mut open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
+        // What was used was used, whether there is room to write it down or not.
+        self.unwritten.extend(in_flight.batch.spends.iter().cloned().chain(std::mem::take(&mut open.batch.spends)));
         self.cache.clear();
         self.scopes.clear();
         self.window = Lanes::new(self.config.max_consecutive_high);

@@ -23,7 +23,7 @@ use relaymesh_core::{
     name::Name,
     task::{Effect, spec::IdempotencyKey},
 };
-use relaymesh_store::{Batch, Error, Head, Reader, ScopePut, StepKey};
+use relaymesh_store::{Batch, Error, Head, Reader, ScopePut, Spend, StepKey};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::Arc,
@@ -121,6 +121,8 @@ pub struct Engine<R, W> {
     pub(super) to_start: VecDeque<(Hold, Arc<Batch>)>,
     /// Outcomes whose batch was rolled back, to be told again.
     pub(super) untold: VecDeque<Finished>,
+    /// Journal rows whose batch was rolled back.
+    pub(super) unwritten: Vec<Spend>,
     pub(super) retry_at_ms: Option<u64>,
     pub(super) effects: Vec<Effect>,
     pub(super) closing: bool,
@@ -176,6 +178,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             attempts: Attempts::default(),
             to_start: VecDeque::new(),
             untold: VecDeque::new(),
+            unwritten: Vec::new(),
             retry_at_ms: None,
             effects: Vec::new(),
             closing: false,

@@ -5,8 +5,11 @@ use super::{
     engine::{Config, Engine, Watcher},
     sizes::Sizes,
 };
-use crate::world::{Finished, Late, World};
-use relaymesh_store::{Batch, Reader, Store};
+use crate::{
+    ledger::Write,
+    world::{Finished, Late, World},
+};
+use relaymesh_store::{Batch, Reader, Spend, Store};
 use std::{
     collections::VecDeque,
     io,
@@ -28,6 +31,7 @@ const WAITING_MAX: usize = 16_384;
 enum Input {
     Request(Request),
     Finished(Finished),
+    Spent(Spend),
     Watch(Watcher),
     Look(Looker),
     Refresh,
@@ -64,17 +68,21 @@ pub struct Handle {
 }
 
 impl<S: Store> Driver<S> {
-    /// Starts a driver on `store`. `world` is made with the function that takes outcomes which come late.
+    /// Starts a driver on `store`. `world` is made with the functions that take outcomes which come late, and what was used.
     pub fn start<W: World>(
         store: S,
         config: Config,
-        world: impl FnOnce(Late) -> W,
+        world: impl FnOnce(Late, Write) -> W,
     ) -> Result<Self, relaymesh_store::Error> {
         let (inputs, received) = mpsc::channel();
         let (batches, to_commit) = mpsc::channel::<Arc<Batch>>();
         let late = inputs.clone();
         // A driver that is gone does not need the outcome: the restart will find the attempt in the rows.
-        let world = world(Arc::new(move |finished| drop(late.send(Input::Finished(finished)))));
+        let spends = inputs.clone();
+        let world = world(
+            Arc::new(move |finished| drop(late.send(Input::Finished(finished)))),
+            Arc::new(move |spend| drop(spends.send(Input::Spent(spend)))),
+        );
         let engine = Engine::new(store.reader()?, world, config)?;
         let committed = inputs.clone();
         let writer = spawn("writer", move || write(store, &to_commit, &committed))?;
@@ -191,6 +199,7 @@ impl<R: Reader, W: World> Kernel<R, W> {
         match input {
             Input::Request(request) => self.requests.push_back(request),
             Input::Finished(finished) => self.engine.handle_finished(finished),
+            Input::Spent(spend) => self.engine.handle_spent(spend),
             Input::Watch(watcher) => self.engine.watch(watcher),
             Input::Refresh => self.engine.handle_refresh(),
             Input::Configure(config) => self.engine.handle_configured(*config),

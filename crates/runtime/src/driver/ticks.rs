@@ -49,6 +49,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// There may be room again: outcomes that were not written down are told again, and leases that nobody watches any
     /// more are taken up.
     fn take_up_rolled_back(&mut self, mono_ms: u64) {
+        self.open.batch.spends.append(&mut self.unwritten);
         for finished in std::mem::take(&mut self.untold) {
             self.handle_finished(finished);
         }

@@ -11,9 +11,9 @@ use relaymesh_core::{
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX},
     id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{Body, Held, WriteClass},
-    task::{Refusal, Status, fail::shortened, spec::IdempotencyKey},
+    task::{Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
 };
-use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader};
+use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Spend};
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Decides one command. Its answer waits for the commit of the batch that it was decided in.
@@ -84,6 +84,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let caller = self.itself.clone();
         let finished = Finished { outcome: self.sized(finished.outcome), ..finished };
+        if let Some(left) = finished.left.as_deref().filter(|_| self.is_held(finished.hold)) {
+            // Before the outcome: after it nobody holds the step. A list that is full is no reason to lose the outcome.
+            let _ = self.record(&caller, finished.hold, left.clone());
+        }
         // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
         if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome.clone()) {
             self.world.alert(crate::world::Alert::Unreadable(error.to_string()));
@@ -92,6 +96,16 @@ impl<R: Reader, W: World> Engine<R, W> {
         } else {
             self.open.after.outcomes.push(finished);
         }
+    }
+
+    /// Something was used. It is written down with whatever else is on its way.
+    pub fn handle_spent(&mut self, spend: Spend) {
+        self.open.batch.spends.push(spend);
+    }
+
+    fn is_held(&self, hold: Hold) -> bool {
+        let held = |(step, _): (&Step, _)| step.status == Status::Running && step.epoch == hold.epoch;
+        self.step(hold.step.task, hold.step.index).is_some_and(held)
     }
 
     fn submit(&mut self, caller: &Caller, submit: Submit) -> Result<(Answer, Until), Error> {

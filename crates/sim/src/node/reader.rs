@@ -2,7 +2,6 @@
 
 use super::panel::Shared;
 use relaymesh_core::{
-    budget::Amount,
     hash::Hash,
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
@@ -157,8 +156,8 @@ impl Reader for FaultyReader {
         self.read()?.spends(since)
     }
 
-    fn spent_for(&mut self, task: TaskId) -> Result<Amount, Error> {
-        self.read()?.spent_for(task)
+    fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error> {
+        self.read()?.spends_for(task)
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

@@ -109,7 +109,7 @@ impl World {
             let hold = work.hold;
             self.note(What::Begun { task: hold.step.task, step: hold.step.index, epoch: hold.epoch });
             if let Some((takes, outcome)) = ends {
-                let finished = Finished { hold: work.hold, outcome };
+                let finished = Finished::new(work.hold, outcome);
                 self.agenda.after(takes, Event::Outcome { node: index, life, finished });
             }
         }

@@ -2,10 +2,12 @@
 //!
 //! The op log is the audit log: every accepted write is an op with its author and its source. This is the same log as
 //! `relaymesh log show`, read for another question: who did what, from where, when. It shows no content, no words of agents and
-//! no lease tokens, only their hashes and lengths, so that it can be given to somebody who may not see the work itself.
+//! no lease tokens, only their hashes and lengths, so that it can be given to somebody who may not see the work itself. What models were
+//! asked and said is content, and has a command of its own.
 
 mod entry;
 mod filter;
+mod inference;
 mod query;
 mod tail;
 mod verify;
@@ -18,17 +20,19 @@ Examples:
   relaymesh audit tail -f                          every write, as it happens
   relaymesh audit query --author ann --since 1d    what ann did
   relaymesh audit query --kind ApproveStep --json  who agreed to what
+  relaymesh audit inference tsk_01KH…              what models were asked, and said
   relaymesh audit verify                           whether the log is as it was written";
 
 /// Who did what, from where, when
 ///
-/// Of all namespaces, unless --namespace or RELAYMESH_NAMESPACE names one. Content and the words of agents are never shown,
-/// only their hashes and lengths.
+/// Of all namespaces, unless --namespace or RELAYMESH_NAMESPACE names one. Content and the words of agents are not shown,
+/// only their hashes and lengths; but for what models were asked and said.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
     Tail(tail::Args),
     Query(query::Args),
+    Inference(inference::Args),
     Verify(verify::Args),
 }
 
@@ -36,6 +40,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     match command {
         Command::Tail(args) => tail::run(&args, context),
         Command::Query(args) => query::run(&args, context),
+        Command::Inference(args) => inference::run(&args, context),
         Command::Verify(args) => verify::run(&args, context),
     }
 }

@@ -6,6 +6,8 @@
 mod references;
 mod words;
 
+pub use words::duration;
+
 use super::{
     graph,
     spec::{Ask, INPUT_PLACE, IdempotencyKey, RetryPolicy, Schedule, StepSpec},

@@ -10,8 +10,8 @@ use std::fmt;
 /// Units of time, in milliseconds. `ms` before `m` and `s`: the first that fits is taken.
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-/// A duration in milliseconds.
-pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+/// A duration in milliseconds, as people write one.
+pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(Duration)
 }
 

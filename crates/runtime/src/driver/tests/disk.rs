@@ -94,7 +94,7 @@ fn d32_a_full_disk_is_not_tried_again_before_its_time() {
     let waiting = rig.single("hold");
     let work = rig.begun();
     rig.disk.fail_next_commit(full(), false);
-    rig.engine.handle_finished(Finished { hold: work.hold, outcome: done("1") });
+    rig.engine.handle_finished(Finished::new(work.hold, done("1")));
     assert!(rig.commit_one(), "the outcome and the next claim find no room");
     assert!(!rig.commit_one(), "and nothing is tried before a second has passed");
     rig.pass(1_000);

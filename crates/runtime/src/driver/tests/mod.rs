@@ -263,7 +263,7 @@ impl Rig {
     }
 
     pub(super) fn finish(&mut self, hold: Hold, outcome: Outcome) {
-        self.engine.handle_finished(Finished { hold, outcome });
+        self.engine.handle_finished(Finished::new(hold, outcome));
         self.settle();
     }
 

@@ -116,12 +116,12 @@ impl Client {
                 if let Some(work) = next {
                     self.holds.push(work.hold);
                     let outcome = if well { done("1") } else { failed("no") };
-                    self.rig().engine.handle_finished(crate::world::Finished { hold: work.hold, outcome });
+                    self.rig().engine.handle_finished(crate::world::Finished::new(work.hold, outcome));
                 }
             }
             Move::StaleFinish(n) if !self.holds.is_empty() => {
                 let hold = self.holds[n % self.holds.len()];
-                self.rig().engine.handle_finished(crate::world::Finished { hold, outcome: done("stale") });
+                self.rig().engine.handle_finished(crate::world::Finished::new(hold, done("stale")));
             }
             Move::Pass(ms) => self.rig().pass(ms.into()),
             Move::Purge(n) => {

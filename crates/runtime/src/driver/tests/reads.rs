@@ -106,7 +106,7 @@ fn an_input_that_cannot_be_read_for_a_moment_costs_an_attempt_and_not_the_task()
     rig.single("hold");
     let waiting = rig.single("hold");
     let first = rig.begun();
-    rig.engine.handle_finished(crate::world::Finished { hold: first.hold, outcome: done("1") });
+    rig.engine.handle_finished(crate::world::Finished::new(first.hold, done("1")));
     let batch = rig.engine.poll_batch().unwrap();
     let result = relaymesh_store::Store::commit(rig.store.as_mut().unwrap(), &batch);
     rig.engine.handle_committed(result);

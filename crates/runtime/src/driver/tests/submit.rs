@@ -78,7 +78,7 @@ fn whoever_waits_is_told_of_the_end_that_is_durable_and_not_of_the_next() {
     let task = rig.single("hold");
     let waits = rig.send(Command::Wait { task });
     let hold = rig.begun().hold;
-    rig.engine.handle_finished(Finished { hold, outcome: Outcome::Failed { error: "no".into(), retryable: false } });
+    rig.engine.handle_finished(Finished::new(hold, Outcome::Failed { error: "no".into(), retryable: false }));
     let batch = rig.engine.poll_batch().unwrap();
     let redrive = Command::Redrive { task, reason: String::new() };
     let cancel = Command::Cancel { task, mode: CancelMode::Hard, reason: String::new() };

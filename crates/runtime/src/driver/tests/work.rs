@@ -126,7 +126,7 @@ fn waiters_hear_of_the_end_once_it_is_durable() {
     let answered = rig.send(command);
     rig.settle();
     let work = rig.begun();
-    rig.engine.handle_finished(crate::world::Finished { hold: work.hold, outcome: done("1") });
+    rig.engine.handle_finished(crate::world::Finished::new(work.hold, done("1")));
     assert!(answered.try_recv().is_err());
     rig.settle();
     assert!(matches!(answered.try_recv(), Ok(Ok(Answer::Ended { status: Status::Success, .. }))));

@@ -1,0 +1,315 @@
+//! The ledger: who has used how much of which budget, and who may go on.
+//!
+//! Counting at the end of an attempt is the tempting answer, and lets eight attempts side by side each use all that is left. Here whatever
+//! an attempt reports is counted at once, for everybody who shares a budget with it, and written down at once, so that a crash loses no
+//! more than what nobody had reported yet.
+//!
+//! Only agents that use a model, or have a budget of their own, are counted: whoever starts `true` a thousand times a second does not pay
+//! for it.
+
+use relaymesh_agents::{Budgets, Meter, Script, tool::Usage};
+use relaymesh_core::{
+    budget::{Amount, Budget, Excess},
+    id::TaskId,
+    name::Name,
+};
+use relaymesh_store::{Day, Error, Reader, Spend};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// What was used before: asked once a day, and when a task is first seen.
+pub trait Books: Send {
+    /// All that was used on this day.
+    fn of_day(&mut self, day: Day) -> Result<Vec<Spend>, Error>;
+    /// All that was used for this task.
+    fn of_task(&mut self, task: TaskId) -> Result<Vec<Spend>, Error>;
+}
+
+impl<R: Reader> Books for R {
+    fn of_day(&mut self, day: Day) -> Result<Vec<Spend>, Error> {
+        let mut spends = self.spends(day)?;
+        spends.retain(|spend| spend.day == day);
+        Ok(spends)
+    }
+
+    fn of_task(&mut self, task: TaskId) -> Result<Vec<Spend>, Error> {
+        self.spends_for(task)
+    }
+}
+
+/// Writes down what was used.
+pub type Write = Arc<dyn Fn(Spend) + Send + Sync>;
+
+/// Why an attempt may not begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// There is no more today: the agent is held until the day is over.
+    Today {
+        /// Why, for people.
+        why: String,
+        /// When the day is over.
+        until_ms: u64,
+    },
+    /// There is no more, and waiting would not help.
+    ForGood(String),
+    /// Nobody can say.
+    Unreadable(String),
+}
+
+/// Whose attempt it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Payer {
+    pub(crate) namespace: Name,
+    pub(crate) agent: Name,
+    pub(crate) task: TaskId,
+}
+
+/// What a budget is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Task,
+    TaskByAgent,
+    Day,
+    DayOfAgent,
+    DayOfNamespace,
+}
+
+/// Who has used how much.
+#[derive(Clone)]
+pub(crate) struct Ledger {
+    state: Arc<Mutex<State>>,
+    write: Write,
+}
+
+struct State {
+    books: Box<dyn Books>,
+    day: Option<Day>,
+    /// What each agent has used today for each namespace.
+    today: BTreeMap<(Name, Name), Amount>,
+    /// The tasks with attempts under way.
+    tasks: BTreeMap<TaskId, Counted>,
+}
+
+/// What was used for a task.
+#[derive(Default)]
+struct Counted {
+    by_agent: BTreeMap<Name, Amount>,
+    /// Attempts under way.
+    attempts: usize,
+}
+
+/// An attempt that is counted.
+#[derive(Clone)]
+pub(crate) struct Account {
+    ledger: Ledger,
+    payer: Arc<Payer>,
+    budgets: Arc<[(Bound, Budget)]>,
+    began_ms: u64,
+    began: Instant,
+    /// What is counted so far.
+    counted: Arc<Mutex<Amount>>,
+}
+
+impl Ledger {
+    pub(crate) fn new(books: Box<dyn Books>, write: Write) -> Self {
+        let state = State { books, day: None, today: BTreeMap::new(), tasks: BTreeMap::new() };
+        Self { state: Arc::new(Mutex::new(state)), write }
+    }
+
+    /// Opens an account for an attempt that is about to begin, if it is one that is counted.
+    pub(crate) fn open(
+        &self,
+        payer: Payer,
+        script: &Script,
+        budgets: &Budgets,
+        now_ms: u64,
+    ) -> Result<Option<Account>, Over> {
+        if !script.llm && script.budget == relaymesh_agents::AgentBudgets::default() {
+            return Ok(None);
+        }
+        let bounds = [
+            (Bound::Task, budgets.task),
+            (Bound::TaskByAgent, script.budget.task),
+            (Bound::DayOfNamespace, budgets.namespaces.get(&payer.namespace).copied().unwrap_or_default()),
+            (Bound::DayOfAgent, script.budget.day),
+            (Bound::Day, budgets.day),
+        ];
+        let bounds: Arc<[_]> = bounds.into_iter().filter(|(_, budget)| !budget.is_unbounded()).collect();
+        let mut state = locked(&self.state);
+        let day = Day::of(now_ms);
+        let read = state.turn_to(day).and_then(|()| state.load(payer.task));
+        read.map_err(|error| Over::Unreadable(format!("what was used before cannot be read: {error}")))?;
+        for (bound, budget) in bounds.iter() {
+            if let Some(excess) = budget.used_up(state.spent(*bound, &payer)) {
+                let why = words(*bound, &payer, excess);
+                state.forget(payer.task);
+                return Err(match bound {
+                    Bound::Task | Bound::TaskByAgent | Bound::DayOfNamespace => Over::ForGood(why),
+                    // Whoever else uses this agent may not do so either.
+                    Bound::Day | Bound::DayOfAgent => Over::Today { why, until_ms: day.end_ms() },
+                });
+            }
+        }
+        state.tasks.entry(payer.task).or_default().attempts += 1;
+        Ok(Some(Account {
+            ledger: self.clone(),
+            payer: Arc::new(payer),
+            budgets: bounds,
+            began_ms: now_ms,
+            began: Instant::now(),
+            counted: Arc::default(),
+        }))
+    }
+}
+
+impl Account {
+    /// What the attempt may use.
+    pub(crate) fn meter(&self) -> Meter {
+        let state = locked(&self.ledger.state);
+        let left = self.budgets.iter().filter_map(|(bound, budget)| {
+            let spent = state.spent(*bound, &self.payer);
+            let left_ms = budget.left_ms(spent)?;
+            let excess = budget.used_up(Amount { wall_ms: spent.wall_ms.saturating_add(left_ms), ..spent })?;
+            Some((left_ms, words(*bound, &self.payer, excess)))
+        });
+        let time = left.min_by_key(|(left_ms, _)| *left_ms).map(|(ms, why)| (Duration::from_millis(ms), why));
+        let account = self.clone();
+        Meter { used: Arc::new(move |usage| account.count(usage)), time }
+    }
+
+    /// Counts what the attempt has used so far; the error is why it may not go on.
+    fn count(&self, usage: Usage) -> Result<(), String> {
+        let so_far = Amount { wall_ms: locked(&self.counted).wall_ms, ..amount(usage) };
+        self.add(so_far);
+        let state = locked(&self.ledger.state);
+        let exceeded = self.budgets.iter().find_map(|(bound, budget)| {
+            let excess = budget.exceeded(state.spent(*bound, &self.payer))?;
+            Some(words(*bound, &self.payer, excess))
+        });
+        exceeded.map_or(Ok(()), Err)
+    }
+
+    /// The attempt is over, and this is what it used.
+    pub(crate) fn close(self, usage: Option<Usage>) {
+        let wall_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let last = usage.map_or_else(|| *locked(&self.counted), amount);
+        self.add(Amount { wall_ms, ..last });
+        let mut state = locked(&self.ledger.state);
+        if let Some(counted) = state.tasks.get_mut(&self.payer.task) {
+            counted.attempts = counted.attempts.saturating_sub(1);
+        }
+        state.forget(self.payer.task);
+    }
+
+    fn add(&self, so_far: Amount) {
+        let mut counted = locked(&self.counted);
+        let amount = so_far.beyond(*counted);
+        if amount.is_zero() {
+            return;
+        }
+        *counted = counted.plus(amount);
+        drop(counted);
+        let elapsed_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let day = Day::of(self.began_ms.saturating_add(elapsed_ms));
+        let Payer { namespace, agent, task } = self.payer.as_ref();
+        let spend = Spend { day, namespace: namespace.clone(), agent: agent.clone(), task: *task, amount };
+        locked(&self.ledger.state).add(&spend);
+        (self.ledger.write)(spend);
+    }
+}
+
+impl State {
+    /// A new day begins with what the books say of it.
+    fn turn_to(&mut self, day: Day) -> Result<(), Error> {
+        if self.day >= Some(day) {
+            return Ok(());
+        }
+        let spends = self.books.of_day(day)?;
+        self.day = Some(day);
+        self.today.clear();
+        for Spend { namespace, agent, amount, .. } in spends {
+            let sum = self.today.entry((namespace, agent)).or_default();
+            *sum = sum.plus(amount);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, task: TaskId) -> Result<(), Error> {
+        if self.tasks.contains_key(&task) {
+            return Ok(());
+        }
+        let mut counted = Counted::default();
+        for Spend { agent, amount, .. } in self.books.of_task(task)? {
+            let sum = counted.by_agent.entry(agent).or_default();
+            *sum = sum.plus(amount);
+        }
+        self.tasks.insert(task, counted);
+        Ok(())
+    }
+
+    /// A task without attempts is in the books.
+    fn forget(&mut self, task: TaskId) {
+        if self.tasks.get(&task).is_some_and(|counted| counted.attempts == 0) {
+            self.tasks.remove(&task);
+        }
+    }
+
+    fn add(&mut self, spend: &Spend) {
+        if Some(spend.day) == self.day {
+            let sum = self.today.entry((spend.namespace.clone(), spend.agent.clone())).or_default();
+            *sum = sum.plus(spend.amount);
+        }
+        if let Some(counted) = self.tasks.get_mut(&spend.task) {
+            let sum = counted.by_agent.entry(spend.agent.clone()).or_default();
+            *sum = sum.plus(spend.amount);
+        }
+    }
+
+    fn spent(&self, bound: Bound, payer: &Payer) -> Amount {
+        let task = || self.tasks.get(&payer.task).into_iter().flat_map(|counted| &counted.by_agent);
+        let total = |amounts: &mut dyn Iterator<Item = Amount>| amounts.fold(Amount::default(), Amount::plus);
+        let today = |is_meant: &dyn Fn(&(Name, Name)) -> bool| {
+            total(&mut self.today.iter().filter(|(who, _)| is_meant(who)).map(|(_, amount)| *amount))
+        };
+        match bound {
+            Bound::Task => total(&mut task().map(|(_, amount)| *amount)),
+            Bound::TaskByAgent => {
+                total(&mut task().filter(|(agent, _)| **agent == payer.agent).map(|(_, amount)| *amount))
+            }
+            Bound::Day => today(&|_| true),
+            Bound::DayOfAgent => today(&|(_, agent)| *agent == payer.agent),
+            Bound::DayOfNamespace => today(&|(namespace, _)| *namespace == payer.namespace),
+        }
+    }
+}
+
+fn amount(usage: Usage) -> Amount {
+    Amount {
+        tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+        turns: usage.turns,
+        wall_ms: 0,
+        cost_micros: usage.cost_micros.unwrap_or(0),
+    }
+}
+
+fn words(bound: Bound, payer: &Payer, excess: Excess) -> String {
+    let Payer { namespace, agent, .. } = payer;
+    let whose = match bound {
+        Bound::Task => "of a task".to_owned(),
+        Bound::TaskByAgent => format!("of agent `{agent}` for a task"),
+        Bound::Day => "of the day".to_owned(),
+        Bound::DayOfAgent => format!("of agent `{agent}` for the day"),
+        Bound::DayOfNamespace => format!("of namespace `{namespace}` for the day"),
+    };
+    format!("over budget: of the budget {whose}, {excess}")
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
