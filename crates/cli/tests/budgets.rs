@@ -71,7 +71,8 @@ fn a_task_is_stopped_when_it_has_used_what_it_may_and_says_so() {
 
 #[test]
 fn an_agent_that_has_used_its_day_is_held_and_its_steps_wait() {
-    let house = house("budget = { day = { turns = 1 } }\n");
+    let other = "[agents.other]\ntool = \"codex\"\ncommand = [\"sh\", \"coder.sh\"]\n";
+    let house = house(&format!("budget = {{ day = {{ turns = 1 }} }}\n{other}"));
     assert_eq!(ask(&house, "one").code, 0);
     let second = house.json(&["submit", "--agent", "coder", "--input", "\"two\""]);
     let task = second["task"].as_str().unwrap();
@@ -88,8 +89,16 @@ fn an_agent_that_has_used_its_day_is_held_and_its_steps_wait() {
         (shown["steps"][0]["status"] == "PENDING" && !shown["steps"][0]["error"].is_null()).then_some(shown)
     });
     assert_eq!(shown["steps"][0]["attempt"], 0, "no attempt was spent: {shown}");
+    assert!(house.run(&["status"]).stdout.contains("agent coder until "));
+    let said = house.run(&["submit", "--agent", "other", "--input", "1", "--wait"]);
+    assert_eq!(said.code, 0, "it shares the provider, not the budget: {}", said.stderr);
     let by_agent = used(&house, "agent");
     assert_eq!((&by_agent[0]["name"], &by_agent[0]["budget"]["turns"]), (&json!("coder"), &json!(1)));
+    // Whoever is given more goes on at once.
+    let agents = house.0.root().join("agents.toml");
+    let text = std::fs::read_to_string(&agents).unwrap().replace("turns = 1", "turns = 100");
+    std::fs::write(&agents, text).unwrap();
+    assert_eq!(house.run(&["task", "wait", task]).code, 0);
 }
 
 #[test]

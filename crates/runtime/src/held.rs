@@ -3,6 +3,7 @@
 //! It is kept in a file, so that a restart does not ask too early and others can show it. The file is a courtesy: without it a held agent is
 //! asked once more, is turned away, and is held again.
 
+use relaymesh_core::name::Name;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -12,6 +13,9 @@ use std::{
 
 /// The file, in the root.
 pub const FILE: &str = "held.json";
+
+/// What the name of whoever is held for itself begins with. Providers are names, and have no space in them.
+const ITSELF: &str = "agent ";
 
 /// How long a provider is left alone that does not say how long; twice as long each time in a row.
 const FIRST_MS: u64 = 60_000;
@@ -83,6 +87,15 @@ impl Held {
         released
     }
 
+    /// Lets go of agents that are held for themselves.
+    pub(crate) fn release_themselves(&mut self) {
+        let before = self.by_provider.len();
+        self.by_provider.retain(|whose, _| !whose.starts_with(ITSELF));
+        if self.by_provider.len() < before {
+            self.write();
+        }
+    }
+
     /// When the next one's time is over.
     pub(crate) fn next_ms(&self) -> Option<u64> {
         self.by_provider.values().filter(|entry| !entry.is_over).map(|entry| entry.until_ms).min()
@@ -94,6 +107,17 @@ impl Held {
         // A courtesy: see above.
         let _ = written.and_then(|bytes| std::fs::write(&new, bytes)).and_then(|()| std::fs::rename(&new, &self.file));
     }
+}
+
+/// How an agent is called that is held for itself: because it has no provider, or because it has used its budget.
+pub(crate) fn itself(agent: &Name) -> String {
+    format!("{ITSELF}{agent}")
+}
+
+/// Why this agent is held, if it is.
+pub fn of<'a>(entries: &'a BTreeMap<String, Entry>, agent: &Name, provider: &str) -> Option<&'a Entry> {
+    let held = [provider, &itself(agent)].map(|whose| entries.get(whose).filter(|entry| !entry.is_over));
+    held.into_iter().flatten().max_by_key(|entry| entry.until_ms)
 }
 
 /// Who is held in this root, by provider, as the daemon has written it down.

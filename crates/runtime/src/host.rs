@@ -66,9 +66,9 @@ impl<B: Blobs> World for Host<B> {
         self.scripts.as_mut().is_some_and(Scripts::refresh)
     }
 
-    fn hold(&mut self, agent: &Name, reason: &str, until_ms: Option<u64>) -> Option<u64> {
+    fn hold(&mut self, agent: &Name, reason: &str, until_ms: Option<u64>, alone: bool) -> Option<u64> {
         let now_ms = self.now().wall_ms;
-        self.scripts.as_mut()?.hold(agent, reason, until_ms, now_ms)
+        self.scripts.as_mut()?.hold(agent, reason, (until_ms, alone), now_ms)
     }
 
     fn held_until(&mut self) -> Option<u64> {

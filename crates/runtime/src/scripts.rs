@@ -11,7 +11,7 @@
 
 use crate::{
     builtin::Builtin,
-    held::Held,
+    held::{self, Held},
     inference,
     ledger::{Account, Books, Ledger, Over, Payer, Write},
     secrets::{Vault, reference},
@@ -155,17 +155,28 @@ impl<B: Blobs> Scripts<B> {
         if agents.is_none() && limits.is_none() {
             return false;
         }
-        self.named = agents.unwrap_or_else(|| std::mem::take(&mut self.named));
+        if let Some(agents) = agents {
+            // Budgets may be others now. Whoever has used up the new one is told so again.
+            self.held.release_themselves();
+            self.named = agents;
+        }
         self.limits = limits.unwrap_or(self.limits);
         self.processes.set_grace(self.limits.grace);
         self.agents = with_pools(&self.named, self.limits, &self.held);
         true
     }
 
-    /// Holds the agent and whoever shares its provider; says until when. `None`: there is no such agent.
-    pub fn hold(&mut self, agent: &Name, reason: &str, until_ms: Option<u64>, now_ms: u64) -> Option<u64> {
+    /// Holds the agent, and whoever shares its provider unless it is meant `alone`; says until when. `None`: there is no such agent.
+    pub fn hold(
+        &mut self,
+        agent: &Name,
+        reason: &str,
+        (until_ms, alone): (Option<u64>, bool),
+        now_ms: u64,
+    ) -> Option<u64> {
         let (script, _) = self.agents.get(agent)?;
-        let until_ms = self.held.hold(&Agents::provider(agent, script), reason, until_ms, now_ms);
+        let whose = if alone { held::itself(agent) } else { Agents::provider(agent, script) };
+        let until_ms = self.held.hold(&whose, reason, until_ms, now_ms);
         self.agents = with_pools(&self.named, self.limits, &self.held);
         Some(until_ms)
     }
@@ -229,7 +240,9 @@ impl<B: Blobs> Scripts<B> {
                 locked(&self.accounts).insert((work.hold.step, work.hold.epoch), (account, Arc::clone(script)));
                 Ok(meter)
             }
-            Err(Over::Today { why, until_ms }) => Err(Outcome::Limited { reason: why, until_ms: Some(until_ms) }),
+            Err(Over::Today { why, until_ms }) => {
+                Err(Outcome::Limited { reason: why, until_ms: Some(until_ms), alone: true })
+            }
             Err(Over::ForGood(error)) => Err(Outcome::Failed { error, retryable: false }),
             Err(Over::Unreadable(error)) => Err(Outcome::Failed { error, retryable: true }),
         }
@@ -257,7 +270,7 @@ impl<B: Blobs> Scripts<B> {
 /// The agents with what their attempts take a place in. Whoever takes the name of a builtin agent does not get its work.
 fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
     let pools = |name: &Name, script: &Script| {
-        let is_held = held.is_held(&Agents::provider(name, script));
+        let is_held = held.is_held(&Agents::provider(name, script)) || held.is_held(&held::itself(name));
         let agent = Pool { name: format!("agent {name}").into(), places: if is_held { 0 } else { script.concurrency } };
         let llm = script.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
         let processes = Pool { name: PROCESSES.into(), places: limits.processes };
@@ -332,6 +345,6 @@ fn outcome<B: Blobs>(end: End, blobs: &B) -> Outcome {
             Err(error) => Outcome::Failed { error: error.to_string(), retryable: true },
         },
         End::Failed { error, retryable } => Outcome::Failed { error, retryable },
-        End::Limited { reason, until_ms } => Outcome::Limited { reason, until_ms },
+        End::Limited { reason, until_ms } => Outcome::Limited { reason, until_ms, alone: false },
     }
 }

@@ -37,9 +37,9 @@ pub trait World: Send + 'static {
         false
     }
 
-    /// Holds the agent, and whoever shares its provider, until the time that this gives: till then none of them has a place. `None`: it
-    /// cannot be held.
-    fn hold(&mut self, _agent: &Name, _reason: &str, _until_ms: Option<u64>) -> Option<u64> {
+    /// Holds the agent, and whoever shares its provider unless it is meant `alone`, until the time that this gives: till then none of
+    /// them has a place. `None`: it cannot be held.
+    fn hold(&mut self, _agent: &Name, _reason: &str, _until_ms: Option<u64>, _alone: bool) -> Option<u64> {
         None
     }
 
@@ -126,6 +126,8 @@ pub enum Outcome {
         reason: String,
         /// Until when, by the wall clock, if it said so.
         until_ms: Option<u64>,
+        /// Whether this agent alone is meant, and not whoever shares its provider: it has used its budget.
+        alone: bool,
     },
 }
 

@@ -33,8 +33,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     let agents = agents::read(&context.root)?;
     let scripts = agents.iter().filter(|(name, _)| !Builtin::knows(name));
     let entries = held::entries(&context.root).unwrap_or_default();
-    let held =
-        |name: &Name, script: &Script| entries.get(&Agents::provider(name, script)).filter(|entry| !entry.is_over);
+    let held = |name: &Name, script: &Script| held::of(&entries, name, &Agents::provider(name, script));
     if context.json {
         let builtin = AGENTS.iter().map(|(name, about)| json!({ "name": name, "kind": "builtin", "about": about }));
         let scripts = scripts.map(|(name, script)| {

@@ -7,6 +7,7 @@ use crate::{
     output, root, time,
 };
 use relaymesh_api::local::{Client, Status};
+use relaymesh_runtime::held;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -26,8 +27,15 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let client = Client::connect(&context.root, &context.caller)?;
     let none = || Error::new(Code::NoDaemon, format!("no daemon runs for {}", context.root.display()));
     let status = client.ok_or_else(none)?.status()?;
+    let held = held::entries(&context.root).unwrap_or_default();
+    let held = held.iter().filter(|(_, entry)| !entry.is_over);
     if context.json {
-        output::value(&json!(status));
+        let held = held.map(
+            |(whose, entry)| json!({ "who": whose, "until": time::rfc3339(entry.until_ms), "because": entry.reason }),
+        );
+        let mut value = json!(status);
+        value["held"] = held.collect();
+        output::value(&value);
         return Ok(Exit::Done);
     }
     let Status {
@@ -47,6 +55,9 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let settings = status
         .settings_problem
         .map_or_else(|| "as they should be".to_owned(), |why| format!("REFUSED, those from before are kept: {why}"));
+    let held = held.map(|(whose, entry)| format!("{whose} until {}", time::rfc3339(entry.until_ms)));
+    let held: Vec<String> = held.collect();
+    let held = if held.is_empty() { "nobody".to_owned() } else { held.join(", ") };
     let up = time::span(time::now_ms().saturating_sub(started_ms));
     let rows = [
         ("daemon", format!("pid {pid}, version {version}, up {up}")),
@@ -55,6 +66,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         ("steps", format!("{running} running, {ready} ready in memory")),
         ("clients", format!("{clients} connected, {waiting} wait for a task")),
         ("starvation", format!("{low_starvation_count} times a lower lane was forced")),
+        ("held", held),
         ("settings", output::clean(&settings)),
         ("alert", alert.unwrap_or_else(|| "none".to_owned())),
     ];

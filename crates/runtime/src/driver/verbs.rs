@@ -228,11 +228,11 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let body = Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
                 self.fenced(caller, hold, "fail", body)
             }
-            Outcome::Limited { reason, until_ms } => {
+            Outcome::Limited { reason, until_ms, alone } => {
                 let step = self.step(hold.step.task, hold.step.index);
                 let agent = step.map(|(step, _)| step.spec.agent.clone()).ok_or(Refusal::NoTask)?;
                 // Before the step is given back: it must not be claimed again at once.
-                let Some(until_ms) = self.world.hold(&agent, &reason, until_ms) else {
+                let Some(until_ms) = self.world.hold(&agent, &reason, until_ms, alone) else {
                     return self.finish(caller, hold, Outcome::Failed { error: reason, retryable: true });
                 };
                 self.due_ms = earlier(self.due_ms, Some(until_ms));

@@ -104,7 +104,7 @@ impl World for TestWorld {
         if agent.as_str() == "narrow" || agent.as_str() == "slim" { &self.1 } else { &[] }
     }
 
-    fn hold(&mut self, agent: &Name, _: &str, until_ms: Option<u64>) -> Option<u64> {
+    fn hold(&mut self, agent: &Name, _: &str, until_ms: Option<u64>, _: bool) -> Option<u64> {
         let pool = self.1.first_mut().filter(|_| agent.as_str() == "narrow")?;
         pool.places = 0;
         let mut levers = self.0.lock().unwrap();

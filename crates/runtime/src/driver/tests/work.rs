@@ -150,7 +150,7 @@ fn a_provider_that_turns_an_agent_away_costs_no_attempt_and_is_asked_again_in_ti
     let mut rig = Rig::new();
     let tasks: Vec<TaskId> = (0..3).map(|_| rig.single("narrow")).collect();
     let until_ms = 1_000_000 + 90_000;
-    let limited = || Ended::Limited { reason: "usage limit".to_owned(), until_ms: Some(until_ms) };
+    let limited = || Ended::Limited { reason: "usage limit".to_owned(), until_ms: Some(until_ms), alone: false };
     // Two run, one waits. Both are turned away.
     for _ in 0..2 {
         let hold = rig.begun().hold;
@@ -180,6 +180,6 @@ fn whoever_cannot_be_held_has_failed() {
     let mut rig = Rig::new();
     let task = rig.single("hold");
     let hold = rig.begun().hold;
-    rig.finish(hold, Ended::Limited { reason: "usage limit".to_owned(), until_ms: None });
+    rig.finish(hold, Ended::Limited { reason: "usage limit".to_owned(), until_ms: None, alone: false });
     assert_eq!((rig.step_status(task, 0), rig.rows(task).steps[0].attempt), (Status::Retrying, 1));
 }
