@@ -14,7 +14,7 @@ use relaymesh_core::{
     row::StateHash,
     task::{
         Artifact, Attempt, Lease, Outcome, Status, Step, Task,
-        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
         state::Failing,
     },
 };
@@ -67,6 +67,7 @@ fn first_step() -> StepSpec {
         timeout_ms: None,
         approve: None,
         flow: None,
+        terms: None,
     }
 }
 
@@ -84,6 +85,14 @@ fn second_step() -> StepSpec {
             foreach: Some("[1]".to_owned()),
             templated: true,
             item: None,
+        })),
+        terms: Some(Box::new(Terms {
+            result_schema: Some("{\"type\":\"object\"}".to_owned()),
+            workspace: Some(Workspace {
+                git: "https://example.com/app.git".to_owned(),
+                reference: Some("main".to_owned()),
+                branch: Some("agents/publish".to_owned()),
+            }),
         })),
         ..first_step()
     }

@@ -67,6 +67,7 @@ fn check(request: &Request) -> Result<(), (Error, Option<String>)> {
         | request::Error::Canonical(_)
         | request::Error::InputTooLong { .. }
         | request::Error::TooLarge { .. } => (said, None),
+        request::Error::Terms { field, .. } => (said, Some(format!("{field}:"))),
     })
 }
 
@@ -82,6 +83,7 @@ pub(crate) fn refused(error: &request::Error, request: &Request) -> Error {
         | request::Error::Given { .. }
         | request::Error::Canonical(_)
         | request::Error::InputTooLong { .. }
+        | request::Error::Terms { .. }
         | request::Error::TooLarge { .. } => None,
     };
     let mut said = bad_flow(&error.to_string());

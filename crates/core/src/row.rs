@@ -16,8 +16,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// 4: steps have conditions and lists. Rows are folded from the log, so nothing of an earlier version has to be read.
-const VERSION: u8 = 4;
+/// 5: steps have terms. Rows are folded from the log, so nothing of an earlier version has to be read.
+const VERSION: u8 = 5;
 
 /// Which row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

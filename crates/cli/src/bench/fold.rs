@@ -126,6 +126,7 @@ fn history() -> (Vec<Op>, Op) {
         timeout_ms: None,
         approve: None,
         flow: None,
+        terms: None,
     };
     let (key, fingerprint) = (IdempotencyKey::Request(Hash::default()), Hash::default());
     let schedule = Schedule { name: name("long"), key, fingerprint, trace_id: 1, input: None, steps: vec![step] };

@@ -1,6 +1,6 @@
 //! What an op says happened, one variant per verb.
 
-use super::{BODY_BYTES_MAX, DecodeError, append, first};
+use super::{BODY_BYTES_MAX, DecodeError, append, earlier};
 use crate::{
     content::ContentRef,
     hash::Hash,
@@ -445,7 +445,7 @@ impl Body {
 
     /// The version of the body's form. A new form of a kind gets the next number here.
     pub fn version(&self) -> u8 {
-        if matches!(self, Self::ScheduleJob { .. }) { 2 } else { 1 }
+        if matches!(self, Self::ScheduleJob { .. }) { 3 } else { 1 }
     }
 
     pub(super) fn decode(kind: u16, version: u8, bytes: &[u8]) -> Result<Self, DecodeError> {
@@ -454,8 +454,9 @@ impl Body {
             return Err(damaged(format!("{} bytes, more than {BODY_BYTES_MAX}", bytes.len())));
         }
         let decoded = match (kind, version) {
-            (first::SCHEDULE_JOB, 1) => first::schedule_job(bytes).map(Some),
-            (first::SCHEDULE_JOB, 2) | (_, 1) => Self::decode_kind(kind, bytes),
+            (earlier::SCHEDULE_JOB, 1) => earlier::first_schedule(bytes).map(Some),
+            (earlier::SCHEDULE_JOB, 2) => earlier::second_schedule(bytes).map(Some),
+            (earlier::SCHEDULE_JOB, 3) | (_, 1) => Self::decode_kind(kind, bytes),
             _ => Ok(None),
         };
         match decoded.map_err(|error| damaged(error.to_string()))? {

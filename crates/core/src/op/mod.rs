@@ -8,7 +8,7 @@
 
 mod body;
 mod chain;
-mod first;
+mod earlier;
 mod stub;
 #[cfg(test)]
 mod tests;

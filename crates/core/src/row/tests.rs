@@ -13,7 +13,7 @@ use crate::{
     name::Name,
     task::{
         Artifact, Attempt, Lease, Outcome, Status,
-        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, StepSpec},
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, StepSpec, Terms, Workspace},
         state::Failing,
     },
 };
@@ -33,6 +33,10 @@ fn rows(number: u128) -> TaskRows {
         timeout_ms: Some(7),
         approve: Some(Ask { text: "ok?".to_owned(), deadline_ms: Some(8) }),
         flow: Some(Box::new(Flow { when: Some("input".to_owned()), ..Flow::default() })),
+        terms: Some(Box::new(Terms {
+            result_schema: Some("true".to_owned()),
+            workspace: Some(Workspace { git: "/r".to_owned(), reference: None, branch: None }),
+        })),
     };
     let worker = WorkerId::new(1, 2);
     let lease = Lease { owner: NodeId::new(1, 1), worker, token: LeaseToken::new(1, 3), claimed_ms: 4, deadline_ms: 5 };
@@ -138,7 +142,8 @@ fn bytes_that_match_their_sum_and_cannot_be_read_are_refused_by_name() {
     assert_eq!(read(&[1, 0, 0]), Error::Version { found: 1 }, "a row of before there were artifacts");
     assert_eq!(read(&[2, 0, 0]), Error::Version { found: 2 }, "a row of before attempts had reasons");
     assert_eq!(read(&[3, 0, 0]), Error::Version { found: 3 }, "a row of before there were conditions and lists");
-    assert_eq!(read(&[5, 0, 0]), Error::Version { found: 5 });
+    assert_eq!(read(&[4, 0, 0]), Error::Version { found: 4 }, "a row of before steps had terms");
+    assert_eq!(read(&[6, 0, 0]), Error::Version { found: 6 });
     assert!(matches!(read(&[]), Error::Damaged { .. }));
     assert!(matches!(read(&[VERSION, 1]), Error::Damaged { .. }));
 }
@@ -321,12 +326,12 @@ fn rows_have_the_bytes_of_their_version() {
     assert_eq!(
         (VERSION, found.each_ref().map(String::as_str)),
         (
-            4,
+            5,
             [
-                "f53b4684ffd4ea550840e77953fda483",
-                "d260bf325d2b61a8146186da5f405a8c",
-                "61627bc36cfc717bd2bc9c1e292fd5dc",
-                "8d4765def93924264bbff5df59ea2efb"
+                "45888382ce0e4face498bce3622ce5b3",
+                "705292ec6e30dcde8dc9a8d1be37ad12",
+                "6dd3b0cd92355e5d0254096a766835ac",
+                "fcc7a3c80b2e90e90e76196486a6ee3c"
             ]
         )
     );

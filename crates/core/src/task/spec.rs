@@ -48,6 +48,29 @@ pub struct StepSpec {
     pub approve: Option<Ask>,
     /// What has to be worked out before it can run; most steps have nothing of the kind.
     pub flow: Option<Box<Flow>>,
+    /// What else was agreed on; most steps have nothing of the kind.
+    pub terms: Option<Box<Terms>>,
+}
+
+/// What whoever does a step has to keep to. The kernel carries it and reads none of it: a schema is checked against content, and a
+/// workspace is made, by whoever runs the attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// What its result must be like: a JSON schema, as canonical JSON text.
+    pub result_schema: Option<String>,
+    /// Where it works, if not in a folder of its own.
+    pub workspace: Option<Workspace>,
+}
+
+/// A working tree of a repository, made for a step. Also written by users: a misspelt field is refused, not passed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workspace {
+    /// The repository: a path, or an address that git understands.
+    pub git: String,
+    /// What it begins from; without one, from what is checked out there.
+    pub reference: Option<String>,
+    /// The branch that its work is put on; without one, a name is made for it.
+    pub branch: Option<String>,
 }
 
 /// What a step needs of the rest of its task. The kernel keeps the expressions and does not read them: what they come to
@@ -87,6 +110,16 @@ impl StepSpec {
     /// The item that it runs for, if it runs for one.
     pub fn item(&self) -> Option<Item> {
         self.flow.as_ref()?.item
+    }
+
+    /// What its result must be like, if that was said: a JSON schema as text.
+    pub fn result_schema(&self) -> Option<&str> {
+        self.terms.as_ref()?.result_schema.as_deref()
+    }
+
+    /// Where it works, if not in a folder of its own.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.terms.as_ref()?.workspace.as_ref()
     }
 
     /// Whether its input has expressions in it.

@@ -157,6 +157,7 @@ pub(crate) fn step(id: &str, depends_on: &[u16], compensates: Option<u16>, asks:
         timeout_ms: None,
         approve: asks.then(|| Ask { text: ASK.to_owned(), deadline_ms: Some(500) }),
         flow: None,
+        terms: None,
     }
 }
 

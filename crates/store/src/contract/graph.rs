@@ -26,6 +26,7 @@ pub fn step(text: &str) -> StepSpec {
         timeout_ms: None,
         approve: None,
         flow: None,
+        terms: None,
     }
 }
 

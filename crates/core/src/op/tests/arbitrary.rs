@@ -12,7 +12,7 @@ use crate::{
     name::Name,
     op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
     row::StateHash,
-    task::spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec},
+    task::spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -225,19 +225,30 @@ fn step() -> impl Strategy<Value = StepSpec> {
     let item = |(of, index)| Item { of, index };
     let flow = any::<(Option<String>, Option<String>, bool, Option<(u16, u16)>)>()
         .prop_map(move |(when, foreach, templated, of)| Flow { when, foreach, templated, item: of.map(item) });
-    let limits = (any::<(u32, u64, u64)>(), any::<Option<u64>>(), ask, option::of(flow.prop_map(Box::new)));
+    let workspace = any::<(String, Option<String>, Option<String>)>().prop_map(|(git, reference, branch)| Workspace {
+        git,
+        reference,
+        branch,
+    });
+    let terms = (any::<Option<String>>(), option::of(workspace))
+        .prop_map(|(result_schema, workspace)| Terms { result_schema, workspace });
+    let parts = (option::of(flow.prop_map(Box::new)), option::of(terms.prop_map(Box::new)));
+    let limits = (any::<(u32, u64, u64)>(), any::<Option<u64>>(), ask, parts);
     (name(), name(), select(&Priority::ALL[..]), graph, limits).prop_map(
-        |(name, agent, priority, (depends_on, compensates, input), (retry, timeout_ms, approve, flow))| StepSpec {
-            name,
-            agent,
-            priority,
-            depends_on,
-            compensates,
-            input,
-            retry: RetryPolicy { max_attempts: retry.0, backoff: Backoff { base_ms: retry.1, max_ms: retry.2 } },
-            timeout_ms,
-            approve,
-            flow,
+        |(name, agent, priority, (depends_on, compensates, input), (retry, timeout_ms, approve, (flow, terms)))| {
+            StepSpec {
+                name,
+                agent,
+                priority,
+                depends_on,
+                compensates,
+                input,
+                retry: RetryPolicy { max_attempts: retry.0, backoff: Backoff { base_ms: retry.1, max_ms: retry.2 } },
+                timeout_ms,
+                approve,
+                flow,
+                terms,
+            }
         },
     )
 }

@@ -89,7 +89,7 @@ fn unknown_format_is_refused_by_name() {
 
 #[test]
 fn unknown_kind_and_version_are_refused_by_name() {
-    for (kind, version) in [(0, 1), (Kind::ALL.len() as u16 + 1, 1), (u16::MAX, 1), (1, 0), (1, 3), (2, 2), (11, 255)] {
+    for (kind, version) in [(0, 1), (Kind::ALL.len() as u16 + 1, 1), (u16::MAX, 1), (1, 0), (1, 4), (2, 2), (11, 255)] {
         let error = Op::decode(1, &head(kind, version)).unwrap_err();
         assert_eq!(error, DecodeError::Kind { kind, version });
         assert!(error.to_string().contains(&format!("kind {kind} version {version}")), "{error}");

@@ -12,7 +12,7 @@ use crate::{
     name::Name,
     op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
     row::StateHash,
-    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
 };
 
 /// A time as it is today: ids and stamps are as long as they will be.
@@ -74,6 +74,7 @@ pub(super) fn single_step() -> StepSpec {
         timeout_ms: None,
         approve: None,
         flow: None,
+        terms: None,
     }
 }
 
@@ -92,6 +93,14 @@ fn schedule() -> Schedule {
             foreach: Some("[1]".to_owned()),
             templated: true,
             item: None,
+        })),
+        terms: Some(Box::new(Terms {
+            result_schema: Some("{\"type\":\"object\"}".to_owned()),
+            workspace: Some(Workspace {
+                git: "https://example.com/app.git".to_owned(),
+                reference: Some("main".to_owned()),
+                branch: Some("agents/publish".to_owned()),
+            }),
         })),
         ..single_step()
     };

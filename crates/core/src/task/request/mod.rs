@@ -4,9 +4,11 @@
 //! hashes, and the bytes travel beside it.
 
 mod references;
+mod terms;
 mod words;
 
 pub use words::duration;
+pub use terms::WorkspaceRequest;
 
 use super::{
     graph,
@@ -77,6 +79,12 @@ pub struct StepRequest {
     /// What a person must agree to first: the question, or the question and how long they have.
     #[serde(default, deserialize_with = "words::ask", skip_serializing_if = "Option::is_none")]
     pub approve: Option<Ask>,
+    /// What its result must be like: a JSON schema. With `foreach`, the result of each item.
+    #[serde(default, deserialize_with = "canonical::optional", skip_serializing_if = "Option::is_none")]
+    pub result_schema: Option<Value>,
+    /// A working tree of a repository, to work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceRequest>,
 }
 
 /// How often and how soon a step is tried again. What is not said here the settings of the node say, and those are no part of the
@@ -166,6 +174,16 @@ pub enum Error {
     /// An expression cannot be read, or refers to something that is not there.
     #[error(transparent)]
     Reference(Box<BadReference>),
+    /// What a step says about how it is done cannot be kept to.
+    #[error("step `{step}`: {field}: {why}")]
+    Terms {
+        /// The step.
+        step: Name,
+        /// Which of its fields.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A value has no canonical form.
     #[error("the request cannot be written down: {0}")]
     Canonical(#[from] canonical::Error),
@@ -205,6 +223,8 @@ impl Request {
             foreach: None,
             compensate: None,
             approve: None,
+            result_schema: None,
+            workspace: None,
         };
         Self { name: agent, input: None, steps: vec![step], given: None }
     }
@@ -242,6 +262,7 @@ impl Request {
                 timeout_ms: step.timeout_ms,
                 approve: step.approve.clone(),
                 flow: found.flow.map(Box::new),
+                terms: terms::of(step)?,
             });
         }
         graph::check(&steps)?;
@@ -272,7 +293,7 @@ impl Request {
         self.input.as_ref().map_or(Ok(()), canonical::check)?;
         for step in &self.steps {
             let in_step = |error| Error::Input { step: step.id.clone(), error };
-            for value in step.input.iter().chain(&step.foreach) {
+            for value in step.input.iter().chain(&step.foreach).chain(&step.result_schema) {
                 canonical::check(value).map_err(in_step)?;
             }
             canonical::check_integer(step.retry.base_backoff_ms.unwrap_or(0), "`base_backoff_ms`")?;

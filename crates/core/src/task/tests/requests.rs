@@ -10,7 +10,7 @@ use crate::{
         graph,
         graph::STEPS_MAX,
         request::{Error, Prepared, Request},
-        spec::IdempotencyKey,
+        spec::{IdempotencyKey, Terms, Workspace},
     },
 };
 use serde_json::{Value, json};
@@ -178,4 +178,46 @@ fn numbers_that_others_would_round_are_refused() {
         let error = prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", field: value}]})).unwrap_err();
         assert!(matches!(error, Error::Canonical(_)), "{error}");
     }
+}
+
+#[test]
+fn what_a_step_must_keep_to_stands_on_the_log_and_counts_for_the_fingerprint() {
+    let schema = json!({"type": "object", "required": ["a"]});
+    let workspace = json!({"git": "../app", "ref": "main", "branch": "agents/a"});
+    let step = json!({"id": "a", "agent": "x", "result_schema": schema, "workspace": workspace});
+    let schedule = prepare(json!({"name": "n", "steps": [step, {"id": "b", "agent": "x"}]})).unwrap().schedule;
+    let terms = Terms {
+        result_schema: Some(r#"{"required":["a"],"type":"object"}"#.to_owned()),
+        workspace: Some(Workspace {
+            git: "../app".to_owned(),
+            reference: Some("main".to_owned()),
+            branch: Some("agents/a".to_owned()),
+        }),
+    };
+    assert_eq!((schedule.steps[0].terms.as_deref(), &schedule.steps[1].terms), (Some(&terms), &None));
+    let with = |schema: Value| {
+        prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", "result_schema": schema}]})).unwrap().schedule
+    };
+    assert_ne!(with(json!(true)).fingerprint, with(json!({})).fingerprint);
+    assert_eq!(with(Value::Null).steps[0].terms, None, "nothing is nothing");
+}
+
+#[test]
+fn words_for_git_that_would_be_options_are_refused() {
+    let cases = [
+        (json!({"result_schema": [1]}), "result_schema: a JSON schema is an object"),
+        (json!({"workspace": {"git": "--upload-pack=x"}}), "`git` begins with `-`"),
+        (json!({"workspace": {"git": "x", "ref": "-x"}}), "`ref` begins with `-`"),
+        (json!({"workspace": {"git": "x", "branch": " "}}), "`branch` is empty"),
+        (json!({"workspace": {"git": "x\ny"}}), "cannot be written"),
+        (json!({"workspace": {"git": "${{ input.repo }}"}}), "must be known when it is submitted"),
+    ];
+    for (more, words) in cases {
+        let mut step = json!({"id": "a", "agent": "x"});
+        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let error = prepare(json!({"name": "n", "steps": [step]})).unwrap_err().to_string();
+        assert!(error.contains("step `a`") && error.contains(words), "{error}");
+    }
+    let unknown = json!({"name": "n", "steps": [{"id": "a", "agent": "x", "workspace": {"git": "x", "rev": "y"}}]});
+    assert!(serde_json::from_value::<Request>(unknown).is_err());
 }

@@ -46,6 +46,7 @@ pub(super) fn step(id: &str) -> StepSpec {
         timeout_ms: Some(5000),
         approve: None,
         flow: None,
+        terms: None,
     }
 }
 
