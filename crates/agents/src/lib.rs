@@ -18,6 +18,7 @@ mod spawn;
 pub mod tool;
 pub mod tree;
 mod watch;
+pub mod workspace;
 
 pub use budgets::{AgentBudgets, Budgets};
 pub use config::{Agents, Audit, Script};

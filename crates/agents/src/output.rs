@@ -202,7 +202,7 @@ mod tests {
     fn what_is_over_the_limit_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         for (said, is_over) in [(100, true), (65, true), (64, false)] {
-            let tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
+            let mut tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
             assert_eq!(tap.is_over(), is_over);
             assert_eq!(tap.read().unwrap().len(), 64);
         }
@@ -224,8 +224,10 @@ mod tests {
         let path = folder.path().join("out");
         assert_eq!(tapped(b"", path.clone(), 10).read().unwrap(), b"");
         assert!(!path.exists());
-        let tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
+        let mut tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
         assert_eq!(tap.last_line(), "half a result");
+        assert_eq!(tap.read().unwrap(), b"half a result", "what is short needs no file");
+        tap.go_live();
         assert_eq!(tap.read().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

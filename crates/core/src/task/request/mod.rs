@@ -7,8 +7,8 @@ mod references;
 mod terms;
 mod words;
 
-pub use words::duration;
 pub use terms::WorkspaceRequest;
+pub use words::duration;
 
 use super::{
     graph,
