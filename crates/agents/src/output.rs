@@ -56,6 +56,44 @@ impl Tap {
         self.put(&[]);
     }
 
+    /// For what comes by no pipe; [`Tap::hear`] takes it in, and it is in the file at once.
+    pub(crate) fn piped_by_nobody(path: PathBuf, redactor: Redactor, bytes_max: u64) -> Self {
+        let line = Line::default();
+        Self {
+            pipe: None,
+            path,
+            redactor,
+            room: bytes_max,
+            held: Vec::new(),
+            is_live: true,
+            file: None,
+            line,
+            is_over: false,
+            error: None,
+        }
+    }
+
+    /// Takes in what somebody else has heard; gives what was taken in, without what is secret.
+    pub(crate) fn hear(&mut self, said: &[u8]) -> Vec<u8> {
+        let clean = self.redactor.take_in(said);
+        self.keep(&clean);
+        clean
+    }
+
+    /// Nothing more comes: gives what was held back.
+    pub(crate) fn hear_no_more(&mut self) -> Vec<u8> {
+        let clean = self.redactor.finish();
+        self.keep(&clean);
+        clean
+    }
+
+    /// Keeps nothing of it after all.
+    pub(crate) fn forget(&mut self) {
+        if self.file.take().is_some() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
     /// Where more may come from; none once the other end is closed.
     pub(crate) fn pipe(&self) -> Option<&PipeReader> {
         self.pipe.as_ref()
@@ -202,7 +240,7 @@ mod tests {
     fn what_is_over_the_limit_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         for (said, is_over) in [(100, true), (65, true), (64, false)] {
-            let tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
+            let mut tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
             assert_eq!(tap.is_over(), is_over);
             assert_eq!(tap.read().unwrap().len(), 64);
         }
@@ -224,7 +262,8 @@ mod tests {
         let path = folder.path().join("out");
         assert_eq!(tapped(b"", path.clone(), 10).read().unwrap(), b"");
         assert!(!path.exists());
-        let tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
+        let mut tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
+        tap.go_live();
         assert_eq!(tap.last_line(), "half a result");
         assert_eq!(tap.read().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
