@@ -22,6 +22,7 @@ pub mod row;
 pub mod samples;
 pub mod settings;
 pub mod sidecar;
+pub mod sse;
 pub mod workflow;
 
 use std::fmt::Display;
@@ -48,7 +49,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

@@ -16,12 +16,15 @@
 //! provider = "openai"                  # held together with all others of it; without it, as the tool has it
 //! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
 //! ```
+//!
+//! One with a `url` is reached by HTTP instead: [`crate::http::config`].
 
 use crate::{
     budgets::{AgentBudgets, Budgets},
+    http::{Api, Http, address},
     tool::Tool,
 };
-use relaymesh_core::name::Name;
+use relaymesh_core::{name::Name, task::request::duration};
 use serde::Deserialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,7 +48,7 @@ pub struct Agents {
     budgets: Budgets,
 }
 
-/// An agent that is a command.
+/// An agent of one's own: a command, a tool, or somebody who is reached by HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -94,6 +97,36 @@ pub struct Script {
     /// What is kept of what its model was asked and said.
     #[serde(default)]
     pub audit: Audit,
+    /// Where it is reached, if that is by HTTP. This and the next ten as they stand in the file.
+    pub url: Option<String>,
+    /// In which words it is spoken to.
+    pub api: Option<Api>,
+    /// The secret that is its key.
+    pub key: Option<Name>,
+    /// The header that the key goes into.
+    pub key_header: Option<String>,
+    /// Headers that are sent besides.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// What the model is told before anything else.
+    pub system: Option<String>,
+    /// The longest answer.
+    pub max_tokens: Option<u64>,
+    /// Addresses that may be reached though they are not public.
+    #[serde(default)]
+    pub allow: address::Allowed,
+    /// How long a connection may take, in milliseconds.
+    #[serde(default, deserialize_with = "duration")]
+    pub connect_timeout: Option<u64>,
+    /// How long the answer may take to begin.
+    #[serde(default, deserialize_with = "duration")]
+    pub first_byte_timeout: Option<u64>,
+    /// How long it may stop in the middle.
+    #[serde(default, deserialize_with = "duration")]
+    pub idle_timeout: Option<u64>,
+    /// What the fields from `url` on come to.
+    #[serde(skip)]
+    pub http: Option<Http>,
 }
 
 /// What is kept of what a model was asked and said (L11).
@@ -175,9 +208,10 @@ impl Agents {
         self.scripts.get(name)
     }
 
-    /// Who serves this agent: as it says, or as its tool has it, or nobody else's provider.
+    /// Who serves this agent: as it says, or as its tool or its url has it, or nobody else's provider.
     pub fn provider(name: &Name, script: &Script) -> String {
         let usual = script.tool.and_then(Tool::provider).map(str::to_owned);
+        let usual = usual.or_else(|| script.http.as_ref().map(Http::provider));
         script.provider.as_ref().map(Name::to_string).or(usual).unwrap_or_else(|| format!("agent {name}"))
     }
 
@@ -193,7 +227,9 @@ impl Agents {
 }
 
 fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
+    script.http = Http::read(&mut script)?;
     match script.tool {
+        _ if script.http.is_some() => {}
         Some(tool) => {
             if script.command.is_empty() {
                 script.command.push(tool.program().to_owned());
@@ -207,8 +243,8 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
         }
         None => {}
     }
-    if script.command.first().is_none_or(String::is_empty) {
-        return Err("`command` names no program, and there is no `tool`".to_owned());
+    if script.http.is_none() && script.command.first().is_none_or(String::is_empty) {
+        return Err("`command` names no program, and there is no `tool` and no `url`".to_owned());
     }
     if script.concurrency == 0 {
         return Err("`concurrency` is at least 1".to_owned());

@@ -47,7 +47,7 @@ pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, last_line: &str) -> End
 }
 
 /// JSON as it is, other text as text, nothing as `null`.
-fn result(mut output: Vec<u8>) -> End {
+pub(crate) fn result(mut output: Vec<u8>) -> End {
     output.truncate(output.trim_ascii_end().len());
     if output.is_empty() {
         return End::Done { media: Media::Json, result: b"null".to_vec() };

@@ -1,13 +1,15 @@
-//! Agents that are processes: what they are told, how they are watched, and how they are ended.
+//! Agents that are processes, or are reached by HTTP: what they are told, how they are watched, and how they are ended.
 //!
 //! [`config`] says which agents there are. A [`Pool`] runs attempts, each on a thread of the pool, in a session and a folder of
 //! its own, its input on stdin, its result on stdout, its progress on stderr, both kept in files. However an attempt ends, nothing
 //! that it started outlives it ([`tree`]). What is a [`Secret`] is taken out of everything that an attempt says.
+//! Attempts of agents that are reached by [`http`] need neither threads nor folders; they end in the same words.
 
 mod budgets;
 pub mod config;
 mod ended;
 mod folder;
+pub mod http;
 mod judge;
 mod output;
 mod pool;

@@ -56,6 +56,44 @@ impl Tap {
         self.put(&[]);
     }
 
+    /// For what comes by no pipe; [`Tap::hear`] takes it in, and it is in the file at once.
+    pub(crate) fn piped_by_nobody(path: PathBuf, redactor: Redactor, bytes_max: u64) -> Self {
+        let line = Line::default();
+        Self {
+            pipe: None,
+            path,
+            redactor,
+            room: bytes_max,
+            held: Vec::new(),
+            is_live: true,
+            file: None,
+            line,
+            is_over: false,
+            error: None,
+        }
+    }
+
+    /// Takes in what somebody else has heard; gives what was taken in, without what is secret.
+    pub(crate) fn hear(&mut self, said: &[u8]) -> Vec<u8> {
+        let clean = self.redactor.take_in(said);
+        self.keep(&clean);
+        clean
+    }
+
+    /// Nothing more comes: gives what was held back.
+    pub(crate) fn hear_no_more(&mut self) -> Vec<u8> {
+        let clean = self.redactor.finish();
+        self.keep(&clean);
+        clean
+    }
+
+    /// Keeps nothing of it after all.
+    pub(crate) fn forget(&mut self) {
+        if self.file.take().is_some() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
     /// Where more may come from; none once the other end is closed.
     pub(crate) fn pipe(&self) -> Option<&PipeReader> {
         self.pipe.as_ref()

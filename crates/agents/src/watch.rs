@@ -22,7 +22,7 @@ use std::{
 };
 
 /// The most that is kept of what an agent says about its progress.
-const PROGRESS_BYTES_MAX: u64 = 10 << 20;
+pub(crate) const PROGRESS_BYTES_MAX: u64 = 10 << 20;
 /// How long to wait for the end of a pipe that somebody who is dead still holds.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How often to look whether it has ended, where the system does not say so.
@@ -32,8 +32,8 @@ const LOOK: Duration = Duration::from_millis(5);
 const QUIET: Duration = Duration::from_millis(20);
 
 /// What the files with its words are called.
-const STDOUT: &str = "stdout";
-const STDERR: &str = "stderr";
+pub(crate) const STDOUT: &str = "stdout";
+pub(crate) const STDERR: &str = "stderr";
 
 /// How much time an attempt has between SIGTERM and SIGKILL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The parsers of text from outside, without files around them, for the fuzz targets.
 
 use crate::{error::Error, flow, settings};
+use relaymesh_agents::http::{Api, answer::Answer, sse};
 use relaymesh_core::task::request::Request;
 use relaymesh_runtime::settings::{Layers, TABLE};
 use std::path::Path;
@@ -36,6 +37,35 @@ pub fn settings(text: &str) -> Result<String, Said> {
     let values =
         TABLE.iter().zip(loaded.settings.values()).map(|(setting, value)| format!("\"{}\":{value}", setting.name));
     Ok(format!("{{{}}}", values.collect::<Vec<_>>().join(",")))
+}
+
+/// What an answer comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// The words of the model.
+    pub said: String,
+    /// What was shown to people.
+    pub shown: Vec<String>,
+    /// How it ended.
+    pub end: String,
+}
+
+/// Takes in an answer that comes in these pieces, in the words of each api.
+pub fn answers(pieces: &[&[u8]]) -> Vec<Heard> {
+    // The time does not matter, but must be the same for all.
+    let now = relaymesh_agents::http::limit::epoch();
+    let heard = |api: Api| {
+        let mut parser = sse::Parser::default();
+        let mut answer = Answer::new(api);
+        let mut shown = Vec::new();
+        for piece in pieces {
+            for message in parser.take_in(piece).unwrap_or_default() {
+                shown.extend(answer.take_in(&message, &now).iter().filter_map(|event| event.for_people()));
+            }
+        }
+        Heard { said: answer.said().text.clone(), shown, end: format!("{:?}", answer.judge(false)) }
+    };
+    [Api::Json, Api::Chat, Api::Responses, Api::Messages].map(heard).to_vec()
 }
 
 fn said(error: &Error) -> Said {

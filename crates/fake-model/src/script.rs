@@ -20,6 +20,12 @@ pub enum Turn {
     Cut(String),
     /// It says the beginning of something, and then nothing more for ever.
     Hang(String),
+    /// It says all of this, piece by piece, and is done.
+    Pieces(Vec<String>),
+    /// It says the beginning of something, and then that it has too much to do.
+    Overload(String),
+    /// It takes the request and never answers.
+    Silent,
     /// It refuses.
     Status {
         /// The HTTP status.

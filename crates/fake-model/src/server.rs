@@ -2,13 +2,13 @@
 
 use crate::{
     script::{NOTHING_MORE, Turn},
-    wire::{Answer, chat, gemini, messages, responses},
+    wire::{Answer, chat, gemini, messages, named, plain, responses, unnamed},
 };
 use axum::{
     Router,
     body::{Body, Bytes},
     extract::State,
-    http::{Method, StatusCode, Uri, header},
+    http::{HeaderMap, Method, StatusCode, Uri, header},
     response::Response,
 };
 use futures_util::{StreamExt as _, stream};
@@ -34,6 +34,15 @@ pub struct Asked {
     pub uri: String,
     /// The body.
     pub body: Value,
+    /// The headers, with small letters in their names.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Asked {
+    /// The value of a header.
+    pub fn header(&self, wanted: &str) -> Option<&str> {
+        self.headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+    }
 }
 
 #[derive(Default)]
@@ -44,6 +53,9 @@ struct Desk {
     /// Turns that were given.
     turns: usize,
     asked: Vec<Asked>,
+    /// Answers without end that somebody waits for, and those that nobody waits for any more.
+    waiting: usize,
+    left: usize,
 }
 
 type Shared = Arc<Mutex<Desk>>;
@@ -80,6 +92,16 @@ impl FakeModel {
         locked(&self.desk).asked.clone()
     }
 
+    /// How many wait for an answer that does not come.
+    pub fn waiting(&self) -> usize {
+        locked(&self.desk).waiting
+    }
+
+    /// How many have waited for such an answer and are gone.
+    pub fn left(&self) -> usize {
+        locked(&self.desk).left
+    }
+
     /// Other turns from now on.
     pub fn set_script(&self, script: Vec<Turn>) {
         let mut desk = locked(&self.desk);
@@ -93,14 +115,38 @@ enum Protocol {
     Messages,
     Chat,
     Gemini,
+    Plain,
 }
 
-async fn answer(State(desk): State<Shared>, method: Method, uri: Uri, body: Bytes) -> Response {
+/// Somebody who waits for an answer that does not come. Dropped when the connection is.
+struct Waiting(Shared);
+
+impl Waiting {
+    fn new(desk: &Shared) -> Self {
+        locked(desk).waiting += 1;
+        Self(Arc::clone(desk))
+    }
+
+    async fn forever(self) -> io::Result<String> {
+        std::future::pending().await
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut desk = locked(&self.0);
+        desk.waiting -= 1;
+        desk.left += 1;
+    }
+}
+
+async fn answer(State(desk): State<Shared>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let path = uri.path();
     let protocol = match path.rsplit('/').next().unwrap_or_default() {
         "responses" => Protocol::Responses,
         "messages" => Protocol::Messages,
         "completions" => Protocol::Chat,
+        "json" => Protocol::Plain,
         last if last.ends_with("enerateContent") => Protocol::Gemini,
         "count_tokens" => return json_response(200, &json!({ "input_tokens": 100 })),
         last if last.ends_with(":countTokens") => return json_response(200, &json!({ "totalTokens": 100 })),
@@ -109,17 +155,34 @@ async fn answer(State(desk): State<Shared>, method: Method, uri: Uri, body: Byte
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let streams = body["stream"] == true || path.ends_with("streamGenerateContent");
-    let (turn, number) = next(&desk, &uri, body);
+    let (turn, number) = next(&desk, &uri, &headers, body);
     match turn {
-        Turn::Say(text) => said(protocol, &Answer::Text(&text), number, streams),
+        Turn::Say(text) => said(protocol, &Answer::Text(&[&text]), number, streams),
         Turn::Call { name, arguments } => said(protocol, &Answer::Call(&name, &arguments), number, streams),
         Turn::Cut(text) => {
-            let begun = events(protocol, &Answer::Text(&text), number, false).into_iter().map(Ok);
-            sse(stream::iter(begun.chain([Err(io::Error::other("cut"))])))
+            let begun = events(protocol, &Answer::Text(&[&text]), number, false).into_iter().map(Ok);
+            // What was said is on its way before the connection goes.
+            let cut = async {
+                tokio::task::yield_now().await;
+                Err(io::Error::other("cut"))
+            };
+            sse(stream::iter(begun).chain(stream::once(cut)))
         }
         Turn::Hang(text) => {
-            let begun = events(protocol, &Answer::Text(&text), number, false).into_iter().map(Ok);
-            sse(stream::iter(begun).chain(stream::pending()))
+            let begun = events(protocol, &Answer::Text(&[&text]), number, false).into_iter().map(Ok);
+            sse(stream::iter(begun).chain(stream::once(Waiting::new(&desk).forever())))
+        }
+        Turn::Pieces(pieces) => {
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            sse(stream::iter(events(protocol, &Answer::Text(&pieces), number, true).into_iter().map(Ok)))
+        }
+        Turn::Overload(text) => {
+            let begun = events(protocol, &Answer::Text(&[&text]), number, false).into_iter();
+            sse(stream::iter(begun.chain([overload(protocol)]).map(Ok)))
+        }
+        Turn::Silent => {
+            let _ = Waiting::new(&desk).forever().await;
+            json_response(500, &Value::Null)
         }
         Turn::Status { code, headers, body } => {
             let mut response = json_response(code, &body);
@@ -134,12 +197,14 @@ async fn answer(State(desk): State<Shared>, method: Method, uri: Uri, body: Byte
 }
 
 /// The turn for this request.
-fn next(desk: &Shared, uri: &Uri, body: Value) -> (Turn, usize) {
+fn next(desk: &Shared, uri: &Uri, headers: &HeaderMap, body: Value) -> (Turn, usize) {
     let mut desk = locked(desk);
     if desk.has_tools && !has_tools(&body) {
         return (Turn::Say(NOTHING_MORE.to_owned()), 0);
     }
-    desk.asked.push(Asked { uri: uri.to_string(), body });
+    let text = |value: &header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+    desk.asked.push(Asked { uri: uri.to_string(), body, headers });
     let turn = desk.script.get(desk.turns).cloned().unwrap_or_else(|| Turn::Say(NOTHING_MORE.to_owned()));
     desk.turns += 1;
     (turn, desk.asked.len())
@@ -158,6 +223,7 @@ fn said(protocol: Protocol, answer: &Answer<'_>, number: usize, streams: bool) -
         Protocol::Messages => messages::whole(answer, number),
         Protocol::Chat => chat::whole(answer, number),
         Protocol::Gemini => gemini::whole(answer),
+        Protocol::Plain => plain::whole(answer),
     };
     json_response(200, &whole)
 }
@@ -168,6 +234,16 @@ fn events(protocol: Protocol, answer: &Answer<'_>, number: usize, is_whole: bool
         Protocol::Messages => messages::stream(answer, number, is_whole),
         Protocol::Chat => chat::stream(answer, number, is_whole),
         Protocol::Gemini => gemini::stream(answer, is_whole),
+        Protocol::Plain => plain::stream(answer, is_whole),
+    }
+}
+
+/// The event that says it has too much to do.
+fn overload(protocol: Protocol) -> String {
+    let error = json!({ "type": "overloaded_error", "message": "Overloaded" });
+    match protocol {
+        Protocol::Chat | Protocol::Gemini | Protocol::Plain => unnamed(&json!({ "error": error })),
+        Protocol::Messages | Protocol::Responses => named("error", json!({ "error": error })),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The agents of a root that are processes, as the driver sees them.
+//! The agents of a root that are processes or are reached by HTTP, as the driver sees them.
 //!
 //! ```text
 //! root/attempts/<task>/
@@ -18,7 +18,7 @@ use crate::{
     settings::{Settings, size},
     world::{Finished, Hold, Late, Outcome, Pool, Work},
 };
-use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool as Processes, Script};
+use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool as Processes, Script, http::Calls};
 use relaymesh_core::{
     content::{ContentRef, Media},
     id::{NodeId, StepId, TaskId},
@@ -61,11 +61,12 @@ impl From<&Settings> for Limits {
     }
 }
 
-/// The agents of a root that are processes.
+/// The agents of a root that are processes or are reached by HTTP.
 pub struct Scripts<B> {
     agents: BTreeMap<Name, (Arc<Script>, Vec<Pool>)>,
     named: Agents,
     processes: Processes,
+    calls: Calls,
     holds: Holds,
     root: PathBuf,
     owner: String,
@@ -109,7 +110,7 @@ impl<B: Blobs> Scripts<B> {
         let (holds, accounts) = (Holds::default(), Accounts::default());
         let (ended, counted, results) = (Arc::clone(&holds), Arc::clone(&accounts), blobs.clone());
         let owner = format!("{node}/");
-        let processes = Processes::new(&owner, move |key, Ended { end, inference }| {
+        let over = Arc::new(move |key, Ended { end, inference }: Ended| {
             let account = locked(&counted).remove(&key);
             let hold = locked(&ended).remove(&key);
             let mut left = None;
@@ -121,6 +122,11 @@ impl<B: Blobs> Scripts<B> {
                 finished(Finished { hold, outcome: outcome(end, &results), left: left.map(Box::new) });
             }
         });
+        let processes = Processes::new(&owner, {
+            let over = Arc::clone(&over);
+            move |key, ended| over(key, ended)
+        });
+        let calls = Calls::new(move |key, ended| over(key, ended));
         processes.set_grace(limits.grace);
         let root = std::path::absolute(vault.root())?;
         let news = News::default();
@@ -131,6 +137,7 @@ impl<B: Blobs> Scripts<B> {
             agents: with_pools,
             named: agents,
             processes,
+            calls,
             holds,
             root,
             owner,
@@ -214,7 +221,7 @@ impl<B: Blobs> Scripts<B> {
         // A tool finds its conversation by its folder, so all attempts of a step work in the same.
         let shared = script.tool.map(|_| folder(&self.root, work.hold.step.task, &work.name, 0));
         locked(&self.holds).insert(key, work.hold);
-        self.processes.launch(Launch {
+        let launch = Launch {
             key,
             script: Arc::clone(script),
             folder: shared.unwrap_or_else(|| files.clone()),
@@ -226,7 +233,11 @@ impl<B: Blobs> Scripts<B> {
                 let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
                 move || reference::given(bytes(work.input, &blobs)?, &script, &vault)
             }),
-        });
+        };
+        match script.http {
+            Some(_) => self.calls.launch(launch),
+            None => self.processes.launch(launch),
+        }
         None
     }
 
@@ -252,6 +263,7 @@ impl<B: Blobs> Scripts<B> {
     pub fn stop(&self, step: StepId, epoch: u32) {
         locked(&self.holds).remove(&(step, epoch));
         self.processes.stop(step, epoch);
+        self.calls.stop(step, epoch);
     }
 
     fn environment(&self, work: &Work) -> Vec<(String, String)> {
@@ -273,8 +285,9 @@ fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, (A
         let is_held = held.is_held(&Agents::provider(name, script)) || held.is_held(&held::itself(name));
         let agent = Pool { name: format!("agent {name}").into(), places: if is_held { 0 } else { script.concurrency } };
         let llm = script.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
-        let processes = Pool { name: PROCESSES.into(), places: limits.processes };
-        [agent, processes].into_iter().chain(llm).collect()
+        let is_process = script.http.is_none();
+        let processes = is_process.then(|| Pool { name: PROCESSES.into(), places: limits.processes });
+        [agent].into_iter().chain(processes).chain(llm).collect()
     };
     let named = |(name, script): (&Name, &Script)| (name.clone(), (Arc::new(script.clone()), pools(name, script)));
     agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(named).collect()

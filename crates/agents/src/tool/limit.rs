@@ -23,13 +23,13 @@ const WORDS: [&str; 9] = [
 const JUST_PASSED: SignedDuration = SignedDuration::from_mins(5);
 
 /// How a run ended that ended with these words.
-pub(super) fn stop(message: &str, now: &Zoned) -> Stop {
+pub(crate) fn stop(message: &str, now: &Zoned) -> Stop {
     let lower = message.to_lowercase();
     if WORDS.iter().any(|word| lower.contains(word)) { limited(message, now) } else { Stop::Failed(message.to_owned()) }
 }
 
 /// The end of a run that was turned away with these words.
-pub(super) fn limited(message: &str, now: &Zoned) -> Stop {
+pub(crate) fn limited(message: &str, now: &Zoned) -> Stop {
     Stop::Limited { message: message.to_owned(), until_ms: until_ms(message, now) }
 }
 

@@ -7,14 +7,14 @@ mod claude;
 mod codex;
 mod event;
 mod gemini;
-mod limit;
+pub(crate) mod limit;
 mod opencode;
 mod run;
 #[cfg(test)]
 mod tests;
 
 pub use event::{Event, Said, Stop, Usage};
-pub(crate) use run::Run;
+pub(crate) use run::{Run, prompt};
 
 use jiff::Zoned;
 use serde::Deserialize;
@@ -90,11 +90,11 @@ impl Transcript {
 }
 
 /// The text at this place, or none.
-fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer)?.as_str()
 }
 
 /// The number at this place; 0 if there is none.
-fn number(value: &Value, pointer: &str) -> u64 {
+pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
 }

@@ -177,15 +177,7 @@ impl Run {
         if self.conversation.goes_on {
             return GO_ON.to_owned();
         }
-        match serde_json::from_str::<Value>(input) {
-            Ok(Value::String(text)) => text,
-            Ok(Value::Object(mut fields)) if fields.get("prompt").is_some_and(Value::is_string) => {
-                let prompt = fields.remove("prompt").and_then(|prompt| prompt.as_str().map(str::to_owned));
-                let prompt = prompt.unwrap_or_default();
-                if fields.is_empty() { prompt } else { format!("{prompt}\n\n{}", Value::Object(fields)) }
-            }
-            _ => input.to_owned(),
-        }
+        prompt(input)
     }
 
     /// Takes in what it said, and gives lines for people.
@@ -266,6 +258,19 @@ fn end(said: &Said, judged: End, is_plain: bool) -> End {
 
 fn now_ms() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
+}
+
+/// The prompt in an input: a text, or an object with a `prompt` and whatever belongs to it.
+pub(crate) fn prompt(input: &str) -> String {
+    match serde_json::from_str::<Value>(input) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Object(mut fields)) if fields.get("prompt").is_some_and(Value::is_string) => {
+            let prompt = fields.remove("prompt").and_then(|prompt| prompt.as_str().map(str::to_owned));
+            let prompt = prompt.unwrap_or_default();
+            if fields.is_empty() { prompt } else { format!("{prompt}\n\n{}", Value::Object(fields)) }
+        }
+        _ => input.to_owned(),
+    }
 }
 
 /// An id in the form that tools expect (a UUID), the same for the same tag.

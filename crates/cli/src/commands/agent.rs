@@ -17,7 +17,14 @@ Examples:
 An agent of your own, in agents.toml:
   [agents.upper]
   command = [\"python3\", \"upper.py\"]    # input on stdin, result on stdout, progress on stderr
-  concurrency = 2";
+  concurrency = 2
+
+One that is reached by HTTP:
+  [agents.gpt]
+  url = \"https://api.openai.com/v1/responses\"
+  api = \"responses\"                      # or chat, messages, json (your own server)
+  model = \"gpt-5\"
+  key = \"openai\"                         # after `relaymesh secret set openai`";
 
 /// Who can do the work
 #[derive(Debug, Subcommand)]
@@ -40,7 +47,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             let entry = held(name, script);
             json!({
                 "name": name, "kind": kind(script), "about": script.about, "provider": Agents::provider(name, script),
-                "command": script.command, "concurrency": script.concurrency,
+                "command": script.command, "url": script.url, "concurrency": script.concurrency,
                 "held_until": entry.map(|entry| time::rfc3339(entry.until_ms)),
                 "held_because": entry.map(|entry| &entry.reason),
             })
@@ -56,7 +63,8 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             .to_vec()
     }));
     rows.extend(scripts.map(|(name, script)| {
-        let about = if script.about.is_empty() { script.command.join(" ") } else { script.about.clone() };
+        let usual = || script.url.clone().unwrap_or_else(|| script.command.join(" "));
+        let about = if script.about.is_empty() { usual() } else { script.about.clone() };
         let about = held(name, script).map_or(about, |entry| {
             format!("held until {}: {}", time::rfc3339(entry.until_ms), output::clean(&entry.reason))
         });
@@ -68,5 +76,6 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 
 /// What sort of agent it is.
 fn kind(script: &Script) -> &'static str {
-    script.tool.map_or("script", Tool::program)
+    let is_http = script.http.is_some();
+    script.tool.map_or(if is_http { "http" } else { "script" }, Tool::program)
 }

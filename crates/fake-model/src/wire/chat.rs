@@ -1,22 +1,30 @@
 //! OpenAI's chat completions (`POST /v1/chat/completions`).
 
-use super::{Answer, INPUT_TOKENS, OUTPUT_TOKENS, plain};
+use super::{Answer, INPUT_TOKENS, OUTPUT_TOKENS, unnamed};
 use serde_json::{Value, json};
 
 /// The events of an answer; an unfinished one stops before its end.
 pub(crate) fn stream(answer: &Answer<'_>, number: usize, is_whole: bool) -> Vec<String> {
     let chunk = |choices: Value, usage: Value| {
         let id = format!("chatcmpl-{number}");
-        plain(
+        unnamed(
             &json!({ "id": id, "object": "chat.completion.chunk", "created": 1, "model": "fake", "choices": choices, "usage": usage }),
         )
     };
     let choice = |delta: &Value, reason: Value| json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
-    let mut message = message(answer, number);
-    if let Some(call) = message["tool_calls"].get_mut(0) {
+    let mut first = match answer {
+        Answer::Text(pieces) => message(&Answer::Text(&pieces[..pieces.len().min(1)]), number),
+        Answer::Call(..) => message(answer, number),
+    };
+    if let Some(call) = first["tool_calls"].get_mut(0) {
         call["index"] = json!(0);
     }
-    let mut events = vec![chunk(choice(&message, Value::Null), Value::Null)];
+    let mut events = vec![chunk(choice(&first, Value::Null), Value::Null)];
+    if let Answer::Text(pieces) = answer {
+        let later =
+            pieces.iter().skip(1).map(|piece| chunk(choice(&json!({ "content": piece }), Value::Null), Value::Null));
+        events.extend(later);
+    }
     if is_whole {
         events.push(chunk(choice(&json!({}), reason(answer).into()), Value::Null));
         events.push(chunk(json!([]), usage()));
@@ -35,7 +43,7 @@ pub(crate) fn whole(answer: &Answer<'_>, number: usize) -> Value {
 
 fn message(answer: &Answer<'_>, number: usize) -> Value {
     match answer {
-        Answer::Text(text) => json!({ "role": "assistant", "content": text }),
+        Answer::Text(pieces) => json!({ "role": "assistant", "content": pieces.concat() }),
         Answer::Call(name, arguments) => {
             let function = json!({ "name": name, "arguments": arguments.to_string() });
             let call = json!({ "id": format!("call_{number}"), "type": "function", "function": function });

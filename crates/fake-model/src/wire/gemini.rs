@@ -1,6 +1,6 @@
 //! Google's contents (`POST /v1beta/models/M:streamGenerateContent`).
 
-use super::{Answer, INPUT_TOKENS, OUTPUT_TOKENS, plain};
+use super::{Answer, INPUT_TOKENS, OUTPUT_TOKENS, unnamed};
 use serde_json::{Value, json};
 
 /// The events of an answer; an unfinished one stops before its end.
@@ -10,13 +10,13 @@ pub(crate) fn stream(answer: &Answer<'_>, is_whole: bool) -> Vec<String> {
         part["candidates"][0]["finishReason"] = Value::Null;
         part["usageMetadata"] = Value::Null;
     }
-    vec![plain(&part)]
+    vec![unnamed(&part)]
 }
 
 /// The whole answer as one object.
 pub(crate) fn whole(answer: &Answer<'_>) -> Value {
     let part = match answer {
-        Answer::Text(text) => json!({ "text": text }),
+        Answer::Text(pieces) => json!({ "text": pieces.concat() }),
         Answer::Call(name, arguments) => json!({ "functionCall": { "name": name, "args": arguments } }),
     };
     json!({

@@ -9,18 +9,21 @@ pub(crate) fn stream(answer: &Answer<'_>, number: usize, is_whole: bool) -> Vec<
     message["content"] = json!([]);
     message["stop_reason"] = Value::Null;
     message["usage"]["output_tokens"] = json!(1);
-    let (begun, delta) = match answer {
-        Answer::Text(text) => (json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": text })),
+    let (begun, deltas) = match answer {
+        Answer::Text(pieces) => {
+            let delta = |text: &&str| json!({ "type": "text_delta", "text": text });
+            (json!({ "type": "text", "text": "" }), pieces.iter().map(delta).collect())
+        }
         Answer::Call(name, arguments) => (
             json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": {} }),
-            json!({ "type": "input_json_delta", "partial_json": arguments.to_string() }),
+            vec![json!({ "type": "input_json_delta", "partial_json": arguments.to_string() })],
         ),
     };
     let mut events = vec![
         named("message_start", json!({ "message": message })),
         named("content_block_start", json!({ "index": 0, "content_block": begun })),
-        named("content_block_delta", json!({ "index": 0, "delta": delta })),
     ];
+    events.extend(deltas.iter().map(|delta| named("content_block_delta", json!({ "index": 0, "delta": delta }))));
     if is_whole {
         let stop = json!({ "stop_reason": stop_reason(answer), "stop_sequence": null });
         events.push(named("content_block_stop", json!({ "index": 0 })));
@@ -33,7 +36,7 @@ pub(crate) fn stream(answer: &Answer<'_>, number: usize, is_whole: bool) -> Vec<
 /// The whole answer as one object.
 pub(crate) fn whole(answer: &Answer<'_>, number: usize) -> Value {
     let content = match answer {
-        Answer::Text(text) => json!([{ "type": "text", "text": text }]),
+        Answer::Text(pieces) => json!([{ "type": "text", "text": pieces.concat() }]),
         Answer::Call(name, arguments) => {
             json!([{ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": arguments }])
         }

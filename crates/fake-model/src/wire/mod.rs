@@ -3,13 +3,15 @@
 pub(crate) mod chat;
 pub(crate) mod gemini;
 pub(crate) mod messages;
+pub(crate) mod plain;
 pub(crate) mod responses;
 
 use serde_json::Value;
 
 /// What one turn comes to: words, or the call of a tool.
 pub(crate) enum Answer<'a> {
-    Text(&'a str),
+    /// In pieces.
+    Text(&'a [&'a str]),
     Call(&'a str, &'a Value),
 }
 
@@ -24,6 +26,6 @@ pub(crate) fn named(name: &str, mut data: Value) -> String {
 }
 
 /// An event without one.
-pub(crate) fn plain(data: &Value) -> String {
+pub(crate) fn unnamed(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

@@ -9,11 +9,13 @@ pub(crate) fn stream(answer: &Answer<'_>, number: usize, is_whole: bool) -> Vec<
         json!({ "id": format!("resp_{number}"), "object": "response", "status": "in_progress", "output": [] });
     let mut events = vec![named("response.created", json!({ "response": response }))];
     let item = item(answer, number);
-    if let Answer::Text(text) = answer {
+    if let Answer::Text(pieces) = answer {
         let begun = json!({ "type": "message", "role": "assistant", "id": item["id"], "content": [] });
         events.push(named("response.output_item.added", json!({ "output_index": 0, "item": begun })));
-        let delta = json!({ "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text });
-        events.push(named("response.output_text.delta", delta));
+        for text in *pieces {
+            let delta = json!({ "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text });
+            events.push(named("response.output_text.delta", delta));
+        }
     }
     if is_whole {
         events.push(named("response.output_item.done", json!({ "output_index": 0, "item": item })));
@@ -40,9 +42,9 @@ fn completed(item: &Value, number: usize) -> Value {
 
 fn item(answer: &Answer<'_>, number: usize) -> Value {
     match answer {
-        Answer::Text(text) => json!({
+        Answer::Text(pieces) => json!({
             "type": "message", "role": "assistant", "id": format!("msg_{number}"), "status": "completed",
-            "content": [{ "type": "output_text", "text": text, "annotations": [] }],
+            "content": [{ "type": "output_text", "text": pieces.concat(), "annotations": [] }],
         }),
         Answer::Call(name, arguments) => json!({
             "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"), "status": "completed",

@@ -1,0 +1,156 @@
+//! Attempts of agents that are reached by HTTP, against a scripted model on loopback.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use relaymesh_agents::{Agents, End, Ended, Given, Key, Launch, Meter, Secret, http::Calls, tool::Usage};
+use relaymesh_core::id::{StepId, TaskId};
+use relaymesh_fake_model::{FakeModel, Turn};
+use serde_json::json;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
+};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Rig {
+    folder: tempfile::TempDir,
+    calls: Option<Calls>,
+    ends: mpsc::Receiver<(Key, Ended)>,
+    agents: Agents,
+}
+
+impl Rig {
+    fn new(model: &FakeModel) -> Self {
+        let url = model.url();
+        let text = format!(
+            "[agents.a]\nurl = \"{url}/v1/messages\"\napi = \"messages\"\nmodel = \"m\"\nkey = \"k\"\nmax_tokens = 7\nallow = [\"loopback\"]\n"
+        );
+        let (tell, ends) = mpsc::channel();
+        let calls = Calls::new(move |key, ended| drop(tell.send((key, ended))));
+        let agents = Agents::parse(&text, Path::new("/nowhere")).unwrap();
+        Self { folder: tempfile::tempdir().unwrap(), calls: Some(calls), ends, agents }
+    }
+
+    fn launch(&self, index: u16, meter: Meter) -> Key {
+        let key = (StepId { task: TaskId::from_bytes([1; 16]), index }, 1);
+        let files = self.folder.path().join(format!("deep/down/{index}.1"));
+        let secret = || Secret::new("the-secret-itself".to_owned());
+        self.calls.as_ref().unwrap().launch(Launch {
+            key,
+            script: Arc::new(self.agents.get(&"a".parse().unwrap()).unwrap().clone()),
+            folder: files.clone(),
+            files,
+            input: Box::new(move || {
+                Ok(Given {
+                    input: b"{\"prompt\":\"open\",\"with\":{\"$secret\":\"s\"}}".to_vec(),
+                    stdin: Some(Secret::new("{\"prompt\":\"open\",\"with\":\"the-secret-itself\"}".to_owned())),
+                    env: vec![("x-api-key".to_owned(), secret())],
+                    secrets: vec![secret()],
+                })
+            }),
+            env: Vec::new(),
+            tag: String::new(),
+            meter,
+        });
+        key
+    }
+
+    fn end(&self) -> Ended {
+        self.ends.recv_timeout(PATIENCE).unwrap().1
+    }
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "it never came: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_was_asked_and_said_and_used_is_known_and_nothing_of_it_is_secret() {
+    let model = FakeModel::start(vec![Turn::Say("It is the-secret-itself.".to_owned())]).unwrap();
+    let rig = Rig::new(&model);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let used = {
+        let told = Arc::clone(&told);
+        Arc::new(move |used: Usage| {
+            told.lock().unwrap().push((used.input_tokens, used.output_tokens));
+            Ok(())
+        })
+    };
+    rig.launch(0, Meter { used, time: None });
+    let Ended { end, inference } = rig.end();
+    let End::Done { result, .. } = end else { panic!("{end:?}") };
+    assert_eq!(result, b"It is ***.");
+    let asked = inference.unwrap();
+    assert!(model.asked()[0].body.to_string().contains("the-secret-itself"), "the model is given it");
+    assert_eq!(asked.prompt, json!([{ "role": "user", "content": "open\n\n{\"with\":{\"$secret\":\"s\"}}" }]));
+    assert_eq!((asked.model.as_str(), &asked.output), ("claude-sonnet-4-5", &json!("It is ***.")));
+    assert_eq!((&asked.parameters["max_tokens"], asked.parameters.get("messages")), (&json!(7), None));
+    assert_eq!((asked.usage.input_tokens, asked.usage.cached_tokens, asked.usage.output_tokens), (140, 30, 20));
+    assert!(asked.began_ms > 0 && asked.began_ms <= asked.ended_ms);
+    assert_eq!(*told.lock().unwrap(), [(140, 1), (140, 20)], "as it goes");
+}
+
+#[test]
+fn what_uses_more_than_it_may_is_ended_at_once_and_what_it_used_is_known() {
+    let model = FakeModel::start(vec![Turn::Hang("I am".to_owned()), Turn::Hang("I am".to_owned())]).unwrap();
+    let rig = Rig::new(&model);
+    let used = Meter {
+        used: Arc::new(|used| if used.input_tokens > 100 { Err("over budget".to_owned()) } else { Ok(()) }),
+        time: None,
+    };
+    let time = Meter { time: Some((Duration::from_millis(1), "out of time".to_owned())), ..Meter::default() };
+    for (index, meter, why) in [(0, used, "over budget"), (1, time, "out of time")] {
+        rig.launch(index, meter);
+        let Ended { end, inference } = rig.end();
+        assert_eq!(end, End::Failed { error: why.to_owned(), retryable: false });
+        let asked = inference.unwrap();
+        if index == 0 {
+            assert_eq!((asked.model.as_str(), asked.usage.input_tokens), ("claude-sonnet-4-5", 140));
+            until("the connection is gone", || model.left() == 1);
+        }
+    }
+}
+
+#[test]
+fn a_stop_and_the_end_of_everything_reach_the_connection() {
+    let model = FakeModel::start(vec![Turn::Hang("I am".to_owned()); 3]).unwrap();
+    let mut rig = Rig::new(&model);
+    let (step, epoch) = rig.launch(0, Meter::default());
+    rig.launch(1, Meter::default());
+    rig.launch(2, Meter::default());
+    until("all of them wait", || model.waiting() == 3);
+    rig.calls.as_ref().unwrap().stop(step, epoch);
+    let ((stopped, _), Ended { end, .. }) = rig.ends.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((stopped, end), (step, End::Failed { error: "it was stopped".to_owned(), retryable: true }));
+    until("its connection is gone", || model.left() == 1);
+    rig.calls.as_ref().unwrap().stop(step, epoch);
+    rig.calls = None;
+    assert_eq!(rig.ends.iter().count(), 2, "the others are told of, and then nobody is left to tell");
+    until("all connections are gone", || model.left() == 3);
+}
+
+#[test]
+fn an_input_that_cannot_be_given_sends_nothing() {
+    let model = FakeModel::start(Vec::new()).unwrap();
+    let rig = Rig::new(&model);
+    let files = rig.folder.path().join("0.1");
+    rig.calls.as_ref().unwrap().launch(Launch {
+        key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
+        script: Arc::new(rig.agents.get(&"a".parse().unwrap()).unwrap().clone()),
+        folder: files.clone(),
+        files,
+        input: Box::new(|| Err("no such secret".to_owned())),
+        env: Vec::new(),
+        tag: String::new(),
+        meter: Meter::default(),
+    });
+    let Ended { end, inference } = rig.end();
+    assert_eq!((end, inference), (End::Failed { error: "no such secret".to_owned(), retryable: false }, None));
+    assert!(model.asked().is_empty());
+}
