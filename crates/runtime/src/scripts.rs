@@ -109,7 +109,7 @@ impl<B: Blobs> Scripts<B> {
         let (holds, accounts) = (Holds::default(), Accounts::default());
         let (ended, counted, results) = (Arc::clone(&holds), Arc::clone(&accounts), blobs.clone());
         let owner = format!("{node}/");
-        let processes = Processes::new(&owner, move |key, Ended { end, inference }| {
+        let processes = Processes::new(&owner, &vault.files(), move |key, Ended { end, inference }| {
             let account = locked(&counted).remove(&key);
             let hold = locked(&ended).remove(&key);
             let mut left = None;
