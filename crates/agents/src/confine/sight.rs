@@ -5,7 +5,7 @@
 //! those folders changes. What is put into one of those folders later, an attempt that runs already cannot read.
 
 use landlock::{AccessFs, PathBeneath, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use std::{
     collections::BTreeSet,
     fs, io,
@@ -63,7 +63,9 @@ impl Sight {
             // One that may be passed and not be looked into, as other people's home folders are: what is beside our way stays unread.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();
-                if !self.is_above(&path) && !self.is_hidden(&path) {
+                // A link needs no rule: what it points to has its own, or is hidden.
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                if !is_link && !self.is_above(&path) && !self.is_hidden(&path) {
                     kept.rules = allowed(kept.rules, &path)?;
                 }
             }
@@ -98,13 +100,10 @@ impl Kept {
     }
 }
 
-/// What is gone meanwhile, or may not be reached, needs no rule. Nor does a link: what it points to has its own, or is hidden.
+/// What is gone meanwhile, or may not be reached, needs no rule. One that has become a link meanwhile is not followed.
 fn allowed(rules: RulesetCreated, path: &Path) -> io::Result<RulesetCreated> {
-    let Ok(place) = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
-        return Ok(rules);
-    };
-    if FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode).is_symlink() {
-        return Ok(rules);
+    match rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(place) => rules.add_rule(PathBeneath::new(&place, AccessFs::ReadFile)).map_err(io::Error::other),
+        Err(_) => Ok(rules),
     }
-    rules.add_rule(PathBeneath::new(&place, AccessFs::ReadFile)).map_err(io::Error::other)
 }
