@@ -26,14 +26,14 @@ fn is_confined() -> bool {
 fn text(end: End) -> String {
     match end {
         End::Done { result, .. } => String::from_utf8(result).unwrap(),
-        other => panic!("{other:?}"),
+        End::Failed { .. } | End::Limited { .. } => panic!("{end:?}"),
     }
 }
 
 fn error(end: End) -> String {
     match end {
         End::Failed { error, .. } => error,
-        other => panic!("{other:?}"),
+        End::Done { .. } | End::Limited { .. } => panic!("{end:?}"),
     }
 }
 
@@ -197,8 +197,10 @@ fn links_that_an_unconfined_one_planted_lead_nowhere() {
     let plant = "ln -s ../victim ../attempt-1.stdout; ln ../victim ../attempt-1.stderr; ln -s .. ../attempt-2; echo 1";
     let plant = plant.replace("ln -s ../victim", &format!("ln -s {}", victim.display()));
     assert_eq!(text(rig.run(&plant, "confine = false\n", "")), "1");
-    rig.start(1, "echo bad; echo bad >&2", "", "");
-    assert_eq!(text(rig.end()), "bad");
+    // Long enough to be put into files.
+    rig.start(1, "head -c 200000 /dev/zero | tr '\\0' x | tee /dev/stderr", "", "");
+    assert_eq!(text(rig.end()).len(), 200_000);
+    assert!(!rig.attempt(1).with_added_extension("stdout").is_symlink());
     assert_eq!(fs::read_to_string(&victim).unwrap(), "as it was");
     rig.start(2, "echo bad > bad", "", "");
     assert!(error(rig.end()).contains("cannot prepare the attempt's folder"));
