@@ -18,6 +18,8 @@ use std::{
 /// The threads of ours that are in the group besides the attempt: the one that it belongs to, the one that starts it, the one that gives it
 /// a long input.
 const OURS: u32 = 3;
+/// How the names of groups begin.
+pub(crate) const MARK: &str = "relaymesh-";
 /// How often to try to remove a group whose processes are about to end.
 const TRIES: usize = 1_000;
 
@@ -44,7 +46,7 @@ impl Groups {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let name: String = owner.chars().filter(char::is_ascii_alphanumeric).collect();
         let (base, is_v2) = place(&own, &mounts)?;
-        let groups = Self { base, prefix: format!("relaymesh-{name}-"), is_v2, next: AtomicU32::new(0) };
+        let groups = Self { base, prefix: format!("{MARK}{name}-"), is_v2, next: AtomicU32::new(0) };
         groups.sweep();
         Some(groups)
     }
@@ -92,6 +94,11 @@ impl Groups {
 }
 
 impl Group<'_> {
+    /// No other has this name.
+    pub(crate) fn name(&self) -> String {
+        self.folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
     /// Holds the next attempt to this many processes and threads.
     pub(crate) fn hold(&self, processes: u32) {
         let limit = processes.saturating_add(OURS);

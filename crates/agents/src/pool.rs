@@ -5,7 +5,7 @@
 //! there are not too many at once.
 
 use crate::{
-    cgroup::{Group, Groups},
+    cgroup::{Group, Groups, MARK},
     config::Script,
     confine::{self, Warden},
     crowd::Crowd,
@@ -25,7 +25,7 @@ use std::{
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
     path::PathBuf,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicI32, Ordering},
     },
     thread::{self, JoinHandle},
@@ -113,6 +113,8 @@ struct Attempt {
     tag: String,
     /// The process that leads it, once there is one; 0 before.
     leader: AtomicI32,
+    /// The control group that its processes are in, if they are in one.
+    group: OnceLock<String>,
     stop: Mutex<Stop>,
 }
 
@@ -182,7 +184,12 @@ impl Pool {
     /// Begins an attempt.
     pub fn launch(&self, launch: Launch) {
         let key = launch.key;
-        let attempt = Attempt { tag: launch.tag.clone(), leader: AtomicI32::new(0), stop: Mutex::default() };
+        let attempt = Attempt {
+            tag: launch.tag.clone(),
+            leader: AtomicI32::new(0),
+            group: OnceLock::new(),
+            stop: Mutex::default(),
+        };
         let attempt = Arc::new(attempt);
         let mut desk = locked(&self.shared.desk);
         desk.under.insert(key, Arc::clone(&attempt));
@@ -278,6 +285,20 @@ impl Shared {
         }
     }
 
+    /// Whether this orphan is of another attempt than this one: its leader, or in its control group, or, where there are none, with its tag.
+    fn is_of_another(&self, key: Key, pid: Pid) -> bool {
+        let any = |fits: &dyn Fn(&Attempt) -> bool| {
+            locked(&self.desk).under.iter().any(|(other, attempt)| *other != key && fits(attempt))
+        };
+        if any(&|attempt| attempt.leader.load(Ordering::Acquire) == pid.as_raw_nonzero().get()) {
+            return true;
+        }
+        match tree::group(pid, MARK) {
+            Some(group) => any(&|attempt| attempt.group.get() == Some(&group)),
+            None => tree::tag(pid).is_some_and(|tag| any(&|attempt| attempt.tag == tag)),
+        }
+    }
+
     fn made(
         &self,
         launch: &mut Launch,
@@ -286,6 +307,9 @@ impl Shared {
     ) -> Ended {
         if orders.stop().is_some() {
             return End::Failed { error: "it was stopped".to_owned(), retryable: true }.into();
+        }
+        if let Some(group) = group {
+            orders.attempt.group.get_or_init(|| group.name());
         }
         let crowd = Crowd::new(group, &launch.tag, launch.script.limits.processes);
         let born = |leader: Pid| orders.attempt.leader.store(leader.as_raw_nonzero().get(), Ordering::Release);
@@ -296,13 +320,9 @@ impl Shared {
         let leader = started.started.child.leader;
         launch.script.limits.hold(leader, &|| crowd.all(leader));
         let key = launch.key;
-        let ended = Watch::new(started, launch, orders, crowd).run(|group| {
-            let any_other = |fits: &dyn Fn(&Attempt) -> bool| {
-                locked(&self.desk).under.iter().any(|(other, attempt)| *other != key && fits(attempt))
-            };
-            let leads =
-                |pid: Pid| any_other(&|attempt| attempt.leader.load(Ordering::Acquire) == pid.as_raw_nonzero().get());
-            tree::end_strays(group, &leads, &|tag| any_other(&|attempt| attempt.tag == tag))
+        let ended = Watch::new(started, launch, orders, crowd).run(|leader, pipe| {
+            let is_others = |pid| self.is_of_another(key, pid);
+            tree::end_strays(leader, pipe, &is_others)
         });
         if launch.folder == launch.files {
             // Any other folder is not this attempt's alone.

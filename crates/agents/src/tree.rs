@@ -56,30 +56,43 @@ pub(crate) fn kill_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
-/// Ends what is left of ended attempts: whoever lost its parent and became a child of this process, unless it leads an attempt or its tag is
-/// one of those `running`. Says how many there were that had left the group. Almost always there is none, and that costs one small file.
-pub(crate) fn end_strays(group: Pid, leads: &dyn Fn(Pid) -> bool, running: &dyn Fn(&str) -> bool) -> usize {
+/// Ends what is left of ended attempts: whoever lost its parent and became a child of this process, unless it belongs to another attempt that
+/// runs. Says how many of those that had left the group held this pipe open. Almost always there is nobody, and that costs one small file.
+pub(crate) fn end_strays(group: Pid, pipe: Option<u64>, is_others: &dyn Fn(Pid) -> bool) -> usize {
     let until = Instant::now() + STRAYS;
-    let mut ended = BTreeSet::new();
+    let (mut ended, mut held) = (BTreeSet::new(), 0);
     loop {
         // Until one is buried it may have children that are still to be adopted: it is over when a look around finds nobody.
         let mut is_done = true;
         for pid in adopted() {
-            if leads(pid) || tag(pid).is_some_and(|tag| running(&tag)) {
+            if is_others(pid) {
                 continue;
             }
             is_done = false;
-            if rustix::process::getpgid(Some(pid)).is_ok_and(|its| its != group) {
-                ended.insert(pid.as_raw_nonzero());
+            if ended.insert(pid.as_raw_nonzero()) && rustix::process::getpgid(Some(pid)).is_ok_and(|its| its != group) {
+                held += usize::from(pipe.is_some_and(|pipe| holds(pid, pipe)));
             }
             kill(pid, Signal::KILL);
             let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
         }
         if is_done || Instant::now() > until {
-            return ended.len();
+            return held;
         }
         std::thread::yield_now();
     }
+}
+
+/// Whether this process has this pipe open.
+fn holds(pid: Pid, pipe: u64) -> bool {
+    let files = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).into_iter().flatten().flatten();
+    let name = format!("pipe:[{pipe}]");
+    files.filter_map(|file| fs::read_link(file.path()).ok()).any(|target| target.as_os_str() == name.as_str())
+}
+
+/// The control group of this process whose name begins like this, if it is in such a one.
+pub(crate) fn group(pid: Pid, mark: &str) -> Option<String> {
+    let groups = fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).ok()?;
+    groups.lines().flat_map(|line| line.split('/')).find(|part| part.starts_with(mark)).map(str::to_owned)
 }
 
 /// How many processes the attempt of this leader and this tag has: those below the leader, and its orphans with whatever is below them. Counts
@@ -138,7 +151,7 @@ fn tagged(owner: &str) -> Vec<Pid> {
 }
 
 /// The tag of a process. A zombie has no environment any more.
-fn tag(pid: Pid) -> Option<String> {
+pub(crate) fn tag(pid: Pid) -> Option<String> {
     let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
     let prefix = format!("{VARIABLE}=").into_bytes();
     let value = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(&prefix[..]))?;

@@ -96,8 +96,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Until it has ended by itself, or was ended because somebody ordered it or it said too much. When this returns, the group is gone;
-    /// `strays` ends whoever has left it, and says how many there were.
-    pub(crate) fn run(mut self, strays: impl FnOnce(Pid) -> usize) -> Ended {
+    /// `strays` ends whoever has left it, and says how many of those held this pipe.
+    pub(crate) fn run(mut self, strays: impl FnOnce(Pid, Option<u64>) -> usize) -> Ended {
         if self.child.end.is_some() && self.orders.stop().is_none() {
             self.rest();
         }
@@ -124,12 +124,11 @@ impl<'a> Watch<'a> {
         };
         // It stays readable now, and would keep us awake.
         self.child.end = None;
-        let is_open = self.is_result_open();
+        let open = self.open_result();
         // Whatever it left has nobody to work for any more; and whoever is dead holds no pipe.
         tree::kill_group(self.child.leader, Signal::KILL);
-        let left = strays(self.child.leader);
+        self.is_left_open = strays(self.child.leader, open) > 0;
         self.crowd.end();
-        self.is_left_open = is_open && left > 0;
         let until = Instant::now() + DRAIN;
         while (self.result.pipe().is_some() || self.said.pipe().is_some()) && Instant::now() < until {
             self.listen(Some(until));
@@ -137,15 +136,16 @@ impl<'a> Watch<'a> {
         self.judged(status)
     }
 
-    /// Takes in what was said so far; `true` if somebody can still say more.
-    fn is_result_open(&mut self) -> bool {
+    /// Takes in what was said so far. If somebody has the pipe still open, gives its number: another child of ours may, for the moment until it
+    /// runs its own program.
+    fn open_result(&mut self) -> Option<u64> {
         // A pipe that is not empty after so many buffers is being filled.
         for _ in 0..PIPE_BUFFERS {
             if self.result.pipe().is_none() || !self.listen(Some(Instant::now())) {
                 break;
             }
         }
-        self.result.pipe().is_some()
+        self.result.pipe().and_then(|pipe| Some(rustix::fs::fstat(pipe).ok()?.st_ino))
     }
 
     /// SIGTERM to the group, time to clean up, SIGKILL.

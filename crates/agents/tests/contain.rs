@@ -227,3 +227,20 @@ fn how_well_it_is_confined_is_known_before_it_runs() {
     assert!(opened.level == Level::Partial && opened.why.contains("the root is in a folder"), "{opened:?}");
     assert_eq!(level("confine = \"writes\"").level, Level::Partial);
 }
+
+/// One that has wiped its environment is of the attempt that started it, where the system keeps count, and not ended by another.
+#[test]
+fn somebody_without_a_tag_is_not_ended_by_another_attempt() {
+    let rig = Rig::new();
+    let escape =
+        "setsid env -i /bin/sh -c '/bin/sh -c \"echo \\$\\$ > far; exec /bin/sleep 1000\" > /dev/null 2>&1 &'\n";
+    rig.start(1, &format!("{escape}while [ ! -e go ]; do sleep 0.01; done"), "", "");
+    let far = appears(&rig.attempt(1).join("far"));
+    let is_counted = fs::read_to_string(format!("/proc/{}/cgroup", far.trim())).unwrap().contains("relaymesh-");
+    rig.start(2, "echo 2", "", "");
+    assert_eq!(text(rig.end()), "2");
+    assert!(is_alive(&far) || !is_counted, "its attempt still runs");
+    fs::write(rig.attempt(1).join("go"), "").unwrap();
+    rig.end();
+    until(|| (!is_alive(&far)).then_some(()));
+}

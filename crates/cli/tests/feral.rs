@@ -50,8 +50,8 @@ const FERAL: [Feral; 11] = [
     },
     Feral {
         name: "away",
-        // A session of its own, forked twice, no environment, and the output in its hands.
-        script: "setsid env -i /bin/sh -c '/bin/sh -c \"echo \\$\\$ > far; exec /bin/sleep 1000\" &'
+        // A session of its own, forked twice, and the output in its hands.
+        script: "setsid sh -c 'sh -c \"echo \\$\\$ > far; exec sleep 1000\" &'
             while [ ! -s far ]; do sleep 0.01; done; echo '{\"done\": true}'",
         extra: "",
         outcome: "FAILED",
