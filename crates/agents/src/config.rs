@@ -9,6 +9,9 @@
 //! secrets = { API_KEY = "openai" }     # set to secrets of these names
 //! input_secrets = ["mail"]             # others that {"$secret": "mail"} in its input may name
 //! llm = true                           # shares the places of `llm_parallel_limit`
+//! writable = ["out", "~/.cache/upper"] # where it may write besides its own folder; `confine = false` lets it write everywhere
+//! limits = { processes = 64 }          # and file_bytes, open_files, memory_bytes
+//! result = "text"                      # its result is text, also if it looks like JSON
 //!
 //! [agents.coder]
 //! tool = "codex"                       # or claude, gemini, opencode, aider: what it says is understood, and conversations go on
@@ -21,7 +24,10 @@
 
 use crate::{
     budgets::{AgentBudgets, Budgets},
+    confine::{self, Confine},
+    env,
     http::{Api, Http, address},
+    limits::Limits,
     tool::Tool,
 };
 use relaymesh_core::{name::Name, task::request::duration};
@@ -88,6 +94,20 @@ pub struct Script {
     /// The longest result.
     #[serde(default = "default_output_bytes_max")]
     pub output_bytes_max: u64,
+    /// How much of it is confined.
+    #[serde(default)]
+    pub confine: Confine,
+    /// Where it may write besides its folder; full paths, once it is read.
+    #[serde(default)]
+    pub writable: Vec<String>,
+    /// Whether the root is in one of those.
+    #[serde(skip)]
+    pub opens_root: bool,
+    /// What it may use of the machine.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What its result is, if it is not to be found out.
+    pub result: Option<Kind>,
     /// What it is for, for people.
     #[serde(default)]
     pub about: String,
@@ -140,6 +160,14 @@ pub enum Audit {
     Hashes,
     /// Nothing.
     Off,
+}
+
+/// What a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Text, whatever it looks like.
+    Text,
 }
 
 /// What a tool may say in all.
@@ -269,12 +297,33 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
     {
         return Err("a zero byte cannot be passed on".to_owned());
     }
+    if let Some(name) = script.env.iter().find(|name| env::is_banned(name)) {
+        return Err(format!(
+            "`{name}` changes what programs run or whom they talk to, and is not passed on from the daemon; give it a value under `set` if you mean it"
+        ));
+    }
+    script.limits.check()?;
+    opened(&mut script, folder)?;
     for word in &mut script.command {
         if let Some(path) = beside(word, folder) {
             *word = path.display().to_string();
         }
     }
     Ok(script)
+}
+
+/// Makes the words of `writable` full paths, and looks whether the root is in one of them.
+fn opened(script: &mut Script, root: &Path) -> Result<(), String> {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let root_at = real(root).map_err(|error| error.to_string())?;
+    let mut paths = Vec::new();
+    for word in &script.writable {
+        let path = confine::expand(word, script, root)?;
+        script.opens_root |= real(&path).is_ok_and(|path| root_at.starts_with(path));
+        paths.push(path.into_os_string().into_string().map_err(|_| format!("`{word}` in `writable` is not UTF-8"))?);
+    }
+    script.writable = paths;
+    Ok(())
 }
 
 /// The file beside `agents.toml` that this word names. An agent works in a folder of its own, so the name alone would not do.
@@ -325,6 +374,11 @@ mod tests {
                 "in `set` and in `secrets`",
             ),
             ("[agents.a]\ncommand = [\"x\"]\nsecrets = {A = \"b c\"}\n", (3, 16), "is not a name"),
+            ("[agents.a]\ncommand = [\"x\"]\nenv = [\"LD_PRELOAD\"]\n", (1, 1), "under `set` if you mean it"),
+            ("[agents.a]\ncommand = [\"x\"]\nlimits = {processes = 0}\n", (1, 1), "at least 1"),
+            ("[agents.a]\ncommand = [\"x\"]\nlimits = {procs = 1}\n", (3, 11), "unknown field `procs`"),
+            ("[agents.a]\ncommand = [\"x\"]\nconfine = \"reads\"\n", (3, 11), "true, false or \"writes\""),
+            ("[agents.a]\ncommand = [\"x\"]\nwritable = [\"~bob\"]\n", (1, 1), "another user's home folder"),
             ("[agents.a\n", (1, 10), ""),
         ];
         for (text, place, words) in cases {

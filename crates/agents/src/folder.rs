@@ -39,7 +39,10 @@ impl Folders {
         match one.create(folder) {
             // Most often the one around it is there: another step of the task has made it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => one.recursive(true).create(folder),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // Not a link to one: an agent may have put it there.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if std::fs::symlink_metadata(folder)?.is_dir() { Ok(()) } else { Err(error) }
+            }
             made => made,
         }
     }

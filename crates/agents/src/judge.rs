@@ -1,5 +1,6 @@
 //! How an attempt ended: the exit code says whether it went well, the output says what came of it, and each is judged by itself.
 
+use crate::config::Kind;
 use relaymesh_core::content::Media;
 use std::process::ExitStatus;
 
@@ -33,27 +34,41 @@ pub enum End {
 /// would find the same.
 const FINAL_CODES: [i32; 4] = [64, 65, 66, 78];
 
-/// Judges what a process left: its exit status, its output, and the last line that it said.
-pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, last_line: &str) -> End {
+/// What ends a process that writes a file longer than it may.
+const SIGXFSZ: i32 = 25;
+
+/// Judges what a process left: its exit status, its output (of this kind, if it is known), and the last line that it said.
+pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, kind: Option<Kind>, last_line: &str) -> End {
     let said = if last_line.is_empty() { String::new() } else { format!(": {last_line}") };
     match status.code() {
-        Some(0) => result(output),
+        Some(0) => result(output, kind),
         Some(code) => End::Failed { error: format!("exit code {code}{said}"), retryable: !FINAL_CODES.contains(&code) },
         None => {
             let signal = std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0);
-            End::Failed { error: format!("ended by signal {signal}{said}"), retryable: true }
+            let why = if signal == SIGXFSZ { ", for a file longer than its `limits.file_bytes`" } else { "" };
+            End::Failed { error: format!("ended by signal {signal}{why}{said}"), retryable: true }
         }
     }
 }
 
-/// JSON as it is, other text as text, nothing as `null`.
-pub(crate) fn result(mut output: Vec<u8>) -> End {
+/// JSON as it is, other text as text, nothing as `null`. What begins as JSON and is not one whole document is neither: half a result, or two,
+/// must not pass for text.
+pub(crate) fn result(mut output: Vec<u8>, kind: Option<Kind>) -> End {
     output.truncate(output.trim_ascii_end().len());
-    if output.is_empty() {
-        return End::Done { media: Media::Json, result: b"null".to_vec() };
-    }
-    if serde_json::from_slice::<serde::de::IgnoredAny>(&output).is_ok() {
-        return End::Done { media: Media::Json, result: output };
+    if kind.is_none() {
+        if output.is_empty() {
+            return End::Done { media: Media::Json, result: b"null".to_vec() };
+        }
+        match serde_json::from_slice::<serde::de::IgnoredAny>(&output) {
+            Ok(_) => return End::Done { media: Media::Json, result: output },
+            Err(error) if begins_as_json(&output) => {
+                let error = format!(
+                    "the result begins as JSON and is not one document: {error}; if it is meant as text, its agent says `result = \"text\"`"
+                );
+                return End::Failed { error, retryable: true };
+            }
+            Err(_) => {}
+        }
     }
     match String::from_utf8(output) {
         Ok(text) => End::Done { media: Media::Text, result: text.into_bytes() },
@@ -62,6 +77,18 @@ pub(crate) fn result(mut output: Vec<u8>) -> End {
             let error = format!("the result is neither JSON nor text: byte {at} cannot be read as UTF-8");
             End::Failed { error, retryable: false }
         }
+    }
+}
+
+/// An object or a list, as far as the first two characters tell: `[INFO] ready` is no list.
+fn begins_as_json(output: &[u8]) -> bool {
+    let mut bytes = output.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    match (bytes.next(), bytes.next()) {
+        (Some(b'{'), second) => matches!(second, None | Some(b'"' | b'}')),
+        (Some(b'['), second) => {
+            matches!(second, None | Some(b'"' | b'{' | b'[' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
+        }
+        _ => false,
     }
 }
 
@@ -96,7 +123,29 @@ mod tests {
             (ExitStatus::from_raw(9), b"{}", "", failed("ended by signal 9", true)),
         ];
         for (status, output, last, end) in cases {
-            assert_eq!(judge(status, output.to_vec(), last), end, "{status:?} {output:?}");
+            assert_eq!(judge(status, output.to_vec(), None, last), end, "{status:?} {output:?}");
         }
+    }
+
+    #[test]
+    fn half_a_document_and_two_of_them_are_no_result_unless_text_is_meant() {
+        let exit = ExitStatus::from_raw(0);
+        for (output, place) in [
+            ("{\"a\": [1, 2", "line 1 column 11"),
+            ("{\"a\": 1}\n{\"a\": 2}", "line 2 column 1"),
+            ("[1, 2]\n[3]\n", "line 2 column 1"),
+            ("{", "line 1 column 1"),
+            ("[\"half", "line 1 column"),
+        ] {
+            let End::Failed { error, retryable: true } = judge(exit, output.into(), None, "") else {
+                panic!("{output} passed")
+            };
+            assert!(error.contains("is not one document") && error.contains(place), "{output}: {error}");
+            assert_eq!(judge(exit, output.into(), Some(Kind::Text), ""), done(Media::Text, output.trim_end()));
+        }
+        for text in ["[INFO] ready", "{{ a template }}", "(1)", "[x] done", "1 2", "\"a\" \"b\""] {
+            assert_eq!(judge(exit, text.into(), None, ""), done(Media::Text, text));
+        }
+        assert_eq!(judge(exit, "{}".into(), Some(Kind::Text), ""), done(Media::Text, "{}"));
     }
 }

@@ -2,15 +2,21 @@
 //!
 //! [`config`] says which agents there are. A [`Pool`] runs attempts, each on a thread of the pool, in a session and a folder of
 //! its own, its input on stdin, its result on stdout, its progress on stderr, both kept in files. However an attempt ends, nothing
-//! that it started outlives it ([`tree`]). What is a [`Secret`] is taken out of everything that an attempt says.
-//! Attempts of agents that are reached by [`http`] need neither threads nor folders; they end in the same words.
+//! that it started outlives it ([`tree`]), and while it lasts it writes only where it may ([`confine`]). What is a [`Secret`] is taken
+//! out of everything that an attempt says. Attempts of agents that are reached by [`http`] need neither threads nor folders; they end in
+//! the same words.
 
 mod budgets;
+mod cgroup;
 pub mod config;
+pub mod confine;
+mod crowd;
 mod ended;
+mod env;
 mod folder;
 pub mod http;
 mod judge;
+pub mod limits;
 mod output;
 mod pool;
 mod process;

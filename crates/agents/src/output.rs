@@ -4,7 +4,7 @@ use crate::redact::Redactor;
 use std::{
     borrow::Cow,
     fs::File,
-    io::{self, PipeReader, Read as _, Write as _},
+    io::{self, PipeReader, Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -179,18 +179,31 @@ impl Tap {
 
     /// Everything that was said and kept, or why it could not be kept. What was held back gets no file.
     pub(crate) fn read(&mut self) -> io::Result<Vec<u8>> {
-        match (self.error.take(), &self.file) {
+        match (self.error.take(), &mut self.file) {
             (Some(error), _) => Err(error),
-            (None, Some(_)) => std::fs::read(&self.path),
+            // From the file that was made, whatever has its name by now.
+            (None, Some(file)) => {
+                let mut bytes = Vec::new();
+                file.seek(io::SeekFrom::Start(0))?;
+                file.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
             (None, None) => Ok(self.held.clone()),
         }
     }
 }
 
-/// A file for its owner alone.
+/// A new file for its owner alone. What has that name already is put away and never written to: an agent may have planted a link there.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)
+    let new = || std::fs::OpenOptions::new().create_new(true).read(true).write(true).mode(0o600).open(path);
+    match new() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path)?;
+            new()
+        }
+        made => made,
+    }
 }
 
 /// Remembers the last line that is not blank.

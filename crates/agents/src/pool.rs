@@ -5,7 +5,10 @@
 //! there are not too many at once.
 
 use crate::{
+    cgroup::{Group, Groups, MARK},
     config::Script,
+    confine::{self, Warden},
+    crowd::Crowd,
     ended::{Ended, Meter},
     folder::Folders,
     judge::End,
@@ -16,11 +19,15 @@ use crate::{
     watch::{Grace, Watch},
 };
 use relaymesh_core::id::StepId;
+use rustix::process::Pid;
 use std::{
     collections::{BTreeMap, VecDeque},
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicI32, Ordering},
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -84,6 +91,9 @@ struct Shared {
     news: Condvar,
     /// How long attempts have to end when the pool does.
     grace: Mutex<Duration>,
+    warden: Warden,
+    /// Where processes are counted, if the system does.
+    groups: Option<Groups>,
     ended: Box<dyn Fn(Key, Ended) + Send + Sync>,
 }
 
@@ -101,6 +111,10 @@ struct Desk {
 /// An attempt that has not ended.
 struct Attempt {
     tag: String,
+    /// The process that leads it, once there is one; 0 before.
+    leader: AtomicI32,
+    /// The control group that its processes are in, if they are in one.
+    group: OnceLock<String>,
     stop: Mutex<Stop>,
 }
 
@@ -147,11 +161,18 @@ impl Attempt {
 
 impl Pool {
     /// A pool that tells `ended` how each attempt ended, on one of its threads. `owner` is the mark of its processes: those that a
-    /// previous life left are ended first.
-    pub fn new(owner: &str, ended: impl Fn(Key, Ended) + Send + Sync + 'static) -> Self {
+    /// previous life left are ended first. What is called like one of `hidden`, or like one of them and more, no confined attempt reads.
+    pub fn new(owner: &str, hidden: &[PathBuf], ended: impl Fn(Key, Ended) + Send + Sync + 'static) -> Self {
+        confine::guard();
         tree::adopt();
         tree::sweep(owner);
+        Self::with(Warden::new(hidden), Groups::find(owner), ended)
+    }
+
+    fn with(warden: Warden, groups: Option<Groups>, ended: impl Fn(Key, Ended) + Send + Sync + 'static) -> Self {
         let shared = Shared {
+            warden,
+            groups,
             desk: Mutex::default(),
             news: Condvar::new(),
             grace: Mutex::new(GRACE_MAX),
@@ -163,7 +184,13 @@ impl Pool {
     /// Begins an attempt.
     pub fn launch(&self, launch: Launch) {
         let key = launch.key;
-        let attempt = Arc::new(Attempt { tag: launch.tag.clone(), stop: Mutex::default() });
+        let attempt = Attempt {
+            tag: launch.tag.clone(),
+            leader: AtomicI32::new(0),
+            group: OnceLock::new(),
+            stop: Mutex::default(),
+        };
+        let attempt = Arc::new(attempt);
         let mut desk = locked(&self.shared.desk);
         desk.under.insert(key, Arc::clone(&attempt));
         desk.queue.push_back((Box::new(launch), attempt));
@@ -231,10 +258,11 @@ impl Drop for Pool {
 impl Shared {
     fn work(&self, bell: &Arc<PipeReader>, rings: &Arc<PipeWriter>) {
         let (starter, mut folders) = (Starter::new(), Folders::default());
+        let group = self.groups.as_ref().and_then(Groups::enter);
         while let Some((mut launch, attempt)) = self.next() {
             locked(&attempt.stop).bell = Some(Arc::clone(rings));
             let orders = Orders { attempt: Arc::clone(&attempt), bell: Arc::clone(bell) };
-            let end = self.made(&mut launch, &orders, &starter, &mut folders);
+            let end = self.made(&mut launch, &orders, (&starter, &mut folders, group.as_ref()));
             // Nobody rings any more. If somebody has, the next attempt looks up once and finds no order of its own.
             locked(&attempt.stop).bell = None;
             locked(&self.desk).under.remove(&launch.key);
@@ -257,19 +285,44 @@ impl Shared {
         }
     }
 
-    fn made(&self, launch: &mut Launch, orders: &Orders, starter: &Starter, folders: &mut Folders) -> Ended {
+    /// Whether this orphan is of another attempt than this one: its leader, or in its control group, or, where there are none, with its tag.
+    fn is_of_another(&self, key: Key, pid: Pid) -> bool {
+        let any = |fits: &dyn Fn(&Attempt) -> bool| {
+            locked(&self.desk).under.iter().any(|(other, attempt)| *other != key && fits(attempt))
+        };
+        if any(&|attempt| attempt.leader.load(Ordering::Acquire) == pid.as_raw_nonzero().get()) {
+            return true;
+        }
+        match tree::group(pid, MARK) {
+            Some(group) => any(&|attempt| attempt.group.get() == Some(&group)),
+            None => tree::tag(pid).is_some_and(|tag| any(&|attempt| attempt.tag == tag)),
+        }
+    }
+
+    fn made(
+        &self,
+        launch: &mut Launch,
+        orders: &Orders,
+        (starter, folders, group): (&Starter, &mut Folders, Option<&Group<'_>>),
+    ) -> Ended {
         if orders.stop().is_some() {
             return End::Failed { error: "it was stopped".to_owned(), retryable: true }.into();
         }
-        let started = match process::start(launch, starter, folders) {
+        if let Some(group) = group {
+            orders.attempt.group.get_or_init(|| group.name());
+        }
+        let crowd = Crowd::new(group, &launch.tag, launch.script.limits.processes);
+        let born = |leader: Pid| orders.attempt.leader.store(leader.as_raw_nonzero().get(), Ordering::Release);
+        let started = match process::start(launch, (starter, folders, &self.warden), &born) {
             Ok(started) => started,
             Err(end) => return end.into(),
         };
+        let leader = started.started.child.leader;
+        launch.script.limits.hold(leader, &|| crowd.all(leader));
         let key = launch.key;
-        let ended = Watch::new(started, launch, orders).run(|| {
-            let is_running =
-                |tag: &str| locked(&self.desk).under.iter().any(|(other, attempt)| *other != key && attempt.tag == tag);
-            tree::end_strays(&is_running);
+        let ended = Watch::new(started, launch, orders, crowd).run(|leader, pipe| {
+            let is_others = |pid| self.is_of_another(key, pid);
+            tree::end_strays(leader, pipe, &is_others)
         });
         if launch.folder == launch.files {
             // Any other folder is not this attempt's alone.
@@ -281,4 +334,42 @@ impl Shared {
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relaymesh_core::id::TaskId;
+    use std::sync::mpsc;
+
+    /// A fork bomb, in a group of its own and outside of it, where the system does not count.
+    #[test]
+    fn too_many_processes_are_seen_without_the_help_of_the_system() {
+        tree::adopt();
+        for bomb in [
+            "bomb() { bomb & bomb & wait; }; bomb",
+            "i=0; while [ $i -lt 200 ]; do setsid sleep 1000 & i=$((i+1)); done; wait",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let (tell, ends) = mpsc::channel();
+            let pool = Pool::with(Warden::new(&[]), None, move |_, ended| drop(tell.send(ended.end)));
+            let text = "[agents.a]\ncommand = [\"sh\", \"-c\", \"BOMB\"]\nlimits = { processes = 60 }\n";
+            let agents = crate::Agents::parse(&text.replace("BOMB", bomb), folder.path()).unwrap();
+            let tag = format!("bomb-{}", folder.path().display());
+            pool.launch(Launch {
+                key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
+                script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+                folder: folder.path().join("a"),
+                files: folder.path().join("a"),
+                input: Box::new(|| Ok(Vec::new().into())),
+                env: Vec::new(),
+                tag: tag.clone(),
+                meter: Meter::default(),
+            });
+            let end = ends.recv_timeout(Duration::from_secs(60)).unwrap();
+            let End::Failed { error, retryable: false } = end else { panic!("{end:?}") };
+            assert!(error.contains("more than 60 processes"), "{error}");
+            assert_eq!(tree::alive(&tag), Vec::<i32>::new(), "somebody survived");
+        }
+    }
 }

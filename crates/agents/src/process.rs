@@ -2,6 +2,7 @@
 
 use crate::{
     config::{ENVIRONMENT, Script},
+    confine::Warden,
     folder::Folders,
     judge::End,
     output,
@@ -11,6 +12,7 @@ use crate::{
     tool::Run,
     tree,
 };
+use rustix::process::Pid;
 use std::{
     ffi::OsString,
     fs::{self, File},
@@ -36,8 +38,12 @@ pub(crate) struct Begun {
     pub(crate) run: Option<Run>,
 }
 
-/// Makes the folder and starts the process.
-pub(crate) fn start(launch: &mut Launch, starter: &Starter, folders: &mut Folders) -> Result<Begun, End> {
+/// Makes the folder and starts the process; `born` is told its id.
+pub(crate) fn start(
+    launch: &mut Launch,
+    (starter, folders, warden): (&Starter, &mut Folders, &Warden),
+    born: &(dyn Fn(Pid) + Sync),
+) -> Result<Begun, End> {
     let failed = |what: &str, retryable: bool| {
         let what = format!("cannot {what}");
         move |error: io::Error| End::Failed { error: format!("{what}: {error}"), retryable }
@@ -68,9 +74,13 @@ pub(crate) fn start(launch: &mut Launch, starter: &Starter, folders: &mut Folder
     let stdin = stdin.map_err(failed("give it its input", true))?;
     drop(input);
     let name = &launch.script.command[0];
-    let program = to_run(&launch.script, launch, &words, &env, stdin);
-    let started = program.and_then(|program| starter.start(program)).map(|started| Begun { started, secrets, run });
-    started.map_err(|error| {
+    let fence = warden.fence(&launch.script, &launch.folder).map_err(|error| {
+        let retryable = error.kind() != io::ErrorKind::NotFound;
+        failed("confine it", retryable)(error)
+    })?;
+    let program = to_run(&launch.script, launch, (&words, fence.is_some()), &env, stdin);
+    let started = program.and_then(|program| starter.start(program, fence, born));
+    started.map(|started| Begun { started, secrets, run }).map_err(|error| {
         // What is not there, may not be run or is no program will be no other the next time.
         let is_no_program = error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error());
         let retryable =
@@ -88,8 +98,10 @@ fn filled(input: &[u8]) -> io::Result<File> {
 
 /// A file with the input in it, from its beginning.
 fn kept(path: &Path, input: &[u8]) -> io::Result<File> {
-    io::Write::write_all(&mut output::create(path)?, input)?;
-    File::open(path)
+    let mut file = output::create(path)?;
+    io::Write::write_all(&mut file, input)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file)
 }
 
 /// A pipe that gives the text. It is written by a thread of its own, for whoever reads it may take its time.
@@ -104,7 +116,7 @@ fn piped(text: Secret) -> io::Result<File> {
 fn to_run<'a>(
     script: &'a Script,
     launch: &'a Launch,
-    arguments: &'a [String],
+    (arguments, is_confined): (&'a [String], bool),
     secret: &[(String, Secret)],
     stdin: File,
 ) -> io::Result<Program<'a>> {
@@ -117,6 +129,10 @@ fn to_run<'a>(
         if let Some(value) = std::env::var_os(name) {
             set(name.into(), value);
         }
+    }
+    if is_confined {
+        // Everybody's folder for such files is outside.
+        set("TMPDIR".into(), launch.folder.clone().into());
     }
     for (name, value) in script.set.iter().chain(launch.env.iter().map(|(name, value)| (name, value))) {
         set(name.into(), value.into());

@@ -5,7 +5,11 @@
 //! child borrows our memory until it runs its own program (`posix_spawn`). The session is a flag of that call. The folder is not, so
 //! each thread that starts processes has a working folder of its own (`unshare(CLONE_FS)`), goes there, and comes back. Where the
 //! system refuses that, as some containers do, the child is forked.
+//!
+//! An attempt that is confined is started by a short thread of its own, which goes behind the fence first ([`crate::confine`]). It shares the
+//! folder with the thread that waits for it meanwhile.
 
+use crate::confine::Fence;
 use process_wrap::std::{CommandWrap, CommandWrapper as _, ProcessSession};
 use rustix::process::{Pid, WaitOptions};
 use std::{
@@ -56,6 +60,9 @@ impl Child {
     }
 }
 
+/// A thread that starts one process does nothing else.
+const STACK_BYTES: usize = 128 << 10;
+
 /// Starts processes. It belongs to the thread that made it.
 pub(crate) struct Starter {
     #[cfg(target_os = "linux")]
@@ -80,10 +87,20 @@ impl Starter {
         }
     }
 
-    pub(crate) fn start(&self, program: Program<'_>) -> io::Result<Started> {
+    /// Starts it, behind the fence if there is one. `born` is told its id at once, before anybody can take it for an orphan.
+    pub(crate) fn start(
+        &self,
+        program: Program<'_>,
+        fence: Option<Fence>,
+        born: &(dyn Fn(Pid) + Sync),
+    ) -> io::Result<Started> {
         let (stdout, says) = io::pipe()?;
         let (stderr, tells) = io::pipe()?;
-        let leader = self.leader(program, says, tells)?;
+        let begin = move || self.leader(program, says, tells).inspect(|leader| born(*leader));
+        let leader = match fence {
+            None => begin()?,
+            Some(fence) => apart(move || fence.enter().map_err(unfit).and_then(|()| begin()))?,
+        };
         Ok(Started { child: Child { leader, end: end(leader) }, stdout, stderr })
     }
 
@@ -94,6 +111,19 @@ impl Starter {
         }
         fork(program, stdout, stderr)
     }
+}
+
+/// Does it on a thread of its own, which is gone when this returns.
+fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("start".to_owned()).stack_size(STACK_BYTES);
+        let thread = thread.spawn_scoped(scope, work)?;
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts it broke")))
+    })
+}
+
+fn unfit(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("it cannot be confined: {error}"))
 }
 
 #[cfg(target_os = "linux")]
@@ -126,16 +156,18 @@ mod linux {
     };
     use std::{
         ffi::CString,
-        os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
-        rc::Rc,
+        os::{
+            fd::{AsRawFd as _, RawFd},
+            unix::ffi::OsStringExt as _,
+        },
     };
 
-    /// A thread whose working folder is its own.
+    /// A thread whose working folder is its own. It is of use on that thread, and on those that it starts and waits for.
     pub(super) struct Room {
         home: File,
         attributes: PosixSpawnAttr,
-        /// It is of no use on another thread.
-        _stays: std::marker::PhantomData<Rc<()>>,
+        /// What whoever started this process left open, for everybody.
+        inherited: Vec<RawFd>,
     }
 
     impl Room {
@@ -151,7 +183,7 @@ mod linux {
             let session = PosixSpawnFlags::from_bits_retain(nix::libc::POSIX_SPAWN_SETSID.into());
             let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
             attributes.set_flags(session | signals)?;
-            Ok(Self { home, attributes, _stays: std::marker::PhantomData })
+            Ok(Self { home, attributes, inherited: inherited() })
         }
 
         pub(super) fn start(&self, program: &Program<'_>, out: &PipeWriter, err: &PipeWriter) -> io::Result<Pid> {
@@ -167,11 +199,26 @@ mod linux {
                 // Ours are never below 3: the standard library sees to it that those three are taken.
                 files.add_dup2(fd, number as i32)?;
             }
+            for fd in &self.inherited {
+                files.add_close(*fd)?;
+            }
             rustix::process::chdir(program.folder)?;
             let started = posix_spawn(file.as_c_str(), &files, &self.attributes, &words, &environment);
             rustix::process::fchdir(&self.home)?;
             Pid::from_raw(started?.as_raw()).ok_or_else(|| io::Error::other("it has no id"))
         }
+    }
+
+    /// The descriptors that would be passed on. What this process opens itself never is.
+    fn inherited() -> Vec<RawFd> {
+        let entries = std::fs::read_dir("/proc/self/fdinfo").into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
+        let is_passed_on = |fd: &RawFd| {
+            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
+            let flags = info.lines().find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+            flags.is_some_and(|flags| flags & nix::libc::O_CLOEXEC == 0)
+        };
+        numbers.filter(|fd| *fd > 2).filter(is_passed_on).collect()
     }
 
     fn text(words: OsString) -> io::Result<CString> {
@@ -188,13 +235,14 @@ mod tests {
         let script = "read x; echo $x $A; pwd; cut -d' ' -f6 /proc/$$/stat; env | wc -l; kill -PIPE $$";
         let input = folder.join("input");
         std::fs::write(&input, "given\n")?;
-        let Started { child, mut stdout, .. } = starter.start(Program {
+        let program = Program {
             file: file.into(),
             arguments: &["-c".to_owned(), script.to_owned()],
             environment: vec![("A".into(), "b c".into()), ("PATH".into(), "/usr/bin:/bin".into())],
             folder,
             stdin: File::open(&input)?,
-        })?;
+        };
+        let Started { child, mut stdout, .. } = starter.start(program, None, &|_| {})?;
         let mut said = String::new();
         stdout.read_to_string(&mut said)?;
         let mut status = None;

@@ -1,6 +1,7 @@
 //! The watch over a process, from its start to its end, on the thread that started it.
 
 use crate::{
+    crowd::Crowd,
     ended::Ended,
     judge::{self, End},
     output::{BUFFER_BYTES, Tap},
@@ -13,7 +14,7 @@ use crate::{
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
-    process::Signal,
+    process::{Pid, Signal},
 };
 use std::{
     io,
@@ -25,6 +26,8 @@ use std::{
 pub(crate) const PROGRESS_BYTES_MAX: u64 = 10 << 20;
 /// How long to wait for the end of a pipe that somebody who is dead still holds.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How many of our buffers a pipe holds, and one more.
+const PIPE_BUFFERS: usize = (64 << 10) / BUFFER_BYTES + 1;
 /// How often to look whether it has ended, where the system does not say so.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -61,11 +64,14 @@ pub(crate) struct Watch<'a> {
     time_is_up: Option<Instant>,
     /// Why it may not go on: it has used what it may use.
     over: Option<String>,
+    crowd: Crowd<'a>,
+    /// Whether somebody who had left the group still held the result open when the leader ended.
+    is_left_open: bool,
     buffer: [u8; BUFFER_BYTES],
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(begun: Begun, launch: &'a Launch, orders: &'a Orders) -> Self {
+    pub(crate) fn new(begun: Begun, launch: &'a Launch, orders: &'a Orders, crowd: Crowd<'a>) -> Self {
         let Begun { started, secrets, run } = begun;
         let path = |name| launch.files.with_added_extension(name);
         let redactor = || Redactor::new(&secrets);
@@ -83,13 +89,15 @@ impl<'a> Watch<'a> {
             due: None,
             time_is_up,
             over: None,
+            crowd,
+            is_left_open: false,
             buffer: [0; BUFFER_BYTES],
         }
     }
 
     /// Until it has ended by itself, or was ended because somebody ordered it or it said too much. When this returns, the group is gone;
-    /// `strays` ends whoever has left it.
-    pub(crate) fn run(mut self, strays: impl FnOnce()) -> Ended {
+    /// `strays` ends whoever has left it, and says how many of those held this pipe.
+    pub(crate) fn run(mut self, strays: impl FnOnce(Pid, Option<u64>) -> usize) -> Ended {
         if self.child.end.is_some() && self.orders.stop().is_none() {
             self.rest();
         }
@@ -105,22 +113,39 @@ impl<'a> Watch<'a> {
             }
             self.obey();
             let look = self.child.end.is_none().then(|| Instant::now() + LOOK);
-            self.listen([self.due, look, self.time_is_up].into_iter().flatten().min());
+            if self.crowd.look(self.child.leader) {
+                tree::kill_group(self.child.leader, Signal::KILL);
+            }
+            self.listen([self.due, look, self.time_is_up, Some(self.crowd.next())].into_iter().flatten().min());
             if self.result.is_over() && self.result.pipe().is_some() {
                 self.result.close();
                 self.kill_by(Instant::now());
             }
         };
-        // Whatever it left has nobody to work for any more; and whoever is dead holds no pipe.
-        tree::kill_group(self.child.leader, Signal::KILL);
-        strays();
         // It stays readable now, and would keep us awake.
         self.child.end = None;
+        let open = self.open_result();
+        // Whatever it left has nobody to work for any more; and whoever is dead holds no pipe.
+        tree::kill_group(self.child.leader, Signal::KILL);
+        self.is_left_open = strays(self.child.leader, open) > 0;
+        self.crowd.end();
         let until = Instant::now() + DRAIN;
         while (self.result.pipe().is_some() || self.said.pipe().is_some()) && Instant::now() < until {
             self.listen(Some(until));
         }
         self.judged(status)
+    }
+
+    /// Takes in what was said so far. If somebody has the pipe still open, gives its number: another child of ours may, for the moment until it
+    /// runs its own program.
+    fn open_result(&mut self) -> Option<u64> {
+        // A pipe that is not empty after so many buffers is being filled.
+        for _ in 0..PIPE_BUFFERS {
+            if self.result.pipe().is_none() || !self.listen(Some(Instant::now())) {
+                break;
+            }
+        }
+        self.result.pipe().and_then(|pipe| Some(rustix::fs::fstat(pipe).ok()?.st_ino))
     }
 
     /// SIGTERM to the group, time to clean up, SIGKILL.
@@ -164,8 +189,8 @@ impl<'a> Watch<'a> {
         let _ = rustix::event::poll(&mut events, Some(&quiet));
     }
 
-    /// Waits until something happens, and takes in what is said. No later than `until` it looks around.
-    fn listen(&mut self, until: Option<Instant>) {
+    /// Waits until something happens, and takes in what is said; `true` if anything was. No later than `until` it looks around.
+    fn listen(&mut self, until: Option<Instant>) -> bool {
         let wait = until.map(|until| until.saturating_duration_since(Instant::now()));
         let wait = wait.map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() });
         let pipes = [self.result.pipe(), self.said.pipe()];
@@ -176,7 +201,7 @@ impl<'a> Watch<'a> {
         events.extend(self.child.end.iter().map(|end| PollFd::new(end, PollFlags::IN)));
         if rustix::event::poll(&mut events, wait.as_ref()).is_err() {
             // Interrupted: whoever called looks around and comes again.
-            return;
+            return false;
         }
         let mut ready = events[..heard].iter().map(|event| !event.revents().is_empty());
         let mut next = |is_open: bool| is_open && ready.next().unwrap_or(false);
@@ -195,6 +220,7 @@ impl<'a> Watch<'a> {
         if is_rung {
             self.orders.heard();
         }
+        result || said
     }
 
     /// Tells the meter what has been used, if that has changed.
@@ -229,6 +255,9 @@ impl<'a> Watch<'a> {
         if let Some(why) = &self.over {
             return failed(why.clone(), false);
         }
+        if let Some(why) = self.crowd.verdict() {
+            return failed(why, false);
+        }
         if self.result.is_over() {
             let max = self.launch.script.output_bytes_max;
             return failed(format!("the result is longer than {max} bytes, and it was ended"), false);
@@ -238,16 +267,20 @@ impl<'a> Watch<'a> {
 
     fn exited(&mut self, status: io::Result<ExitStatus>) -> End {
         let failed = |error: String, retryable| End::Failed { error, retryable };
+        if self.is_left_open && self.launch.script.tool.is_none() && status.as_ref().is_ok_and(ExitStatus::success) {
+            let why = "it left a process behind that still had its output open, and that was ended: the result may not be whole";
+            return failed(why.to_owned(), false);
+        }
         let status = match status {
             Ok(status) => status,
             Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
         };
         let said = self.said.last_line();
         if self.launch.script.tool.is_some() {
-            return judge::judge(status, Vec::new(), &said);
+            return judge::judge(status, Vec::new(), None, &said);
         }
         match self.result.read() {
-            Ok(output) => judge::judge(status, output, &said),
+            Ok(output) => judge::judge(status, output, self.launch.script.result, &said),
             Err(error) => failed(format!("cannot keep its result: {error}"), true),
         }
     }

@@ -2,97 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool, tree};
+mod rig;
+
+use relaymesh_agents::{Agents, End, Ended, Launch, Meter, tree};
 use relaymesh_core::{
     content::Media,
     id::{StepId, TaskId},
 };
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, mpsc},
-    time::{Duration, Instant},
-};
-
-/// Long enough for anything here; reached only when something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-struct Rig {
-    folder: tempfile::TempDir,
-    pool: Option<Pool>,
-    ends: mpsc::Receiver<(Key, Ended)>,
-    owner: String,
-}
-
-impl Rig {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let owner = format!("test-{}", folder.path().display());
-        let (tell, ends) = mpsc::channel();
-        let pool = Pool::new(&owner, move |key, ended| drop(tell.send((key, ended))));
-        Self { folder, pool: Some(pool), ends, owner }
-    }
-
-    fn attempt(&self, index: u16) -> PathBuf {
-        self.folder.path().join(format!("attempt-{index}"))
-    }
-
-    /// Starts a shell script as attempt `index`; `extra` are more lines of its entry.
-    fn start(&self, index: u16, script: &str, extra: &str, input: &str) -> Key {
-        let name = format!("{index}.sh");
-        std::fs::write(self.folder.path().join(&name), script).unwrap();
-        let text = format!("[agents.a]\ncommand = [\"sh\", \"{name}\"]\n{extra}");
-        let agents = Agents::parse(&text, self.folder.path()).unwrap();
-        let key = (StepId { task: TaskId::from_bytes([1; 16]), index }, 1);
-        self.pool.as_ref().unwrap().launch(Launch {
-            key,
-            script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
-            folder: self.attempt(index),
-            files: self.attempt(index),
-            input: Box::new({
-                let input = input.as_bytes().to_vec();
-                move || Ok(input.into())
-            }),
-            env: vec![("RELAYMESH_STEP".to_owned(), "s".to_owned())],
-            tag: format!("{}/{index}", self.owner),
-            meter: Meter::default(),
-        });
-        key
-    }
-
-    fn end(&self) -> End {
-        self.ends.recv_timeout(PATIENCE).unwrap().1.end
-    }
-
-    fn run(&self, script: &str, extra: &str, input: &str) -> End {
-        self.start(0, script, extra, input);
-        self.end()
-    }
-}
-
-fn done(media: Media, result: &str) -> End {
-    End::Done { media, result: result.as_bytes().to_vec() }
-}
-
-/// Waits until the file is there and gives what is in it.
-fn appears(path: &Path) -> String {
-    until(|| std::fs::read_to_string(path).ok().filter(|text| text.ends_with('\n')))
-}
-
-fn until<T>(look: impl Fn() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it never came");
-        std::thread::yield_now();
-    }
-}
-
-/// Alive, and not merely waiting to be buried.
-fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
-}
+use rig::{PATIENCE, Rig, appears, done, is_alive, until};
+use std::{path::Path, sync::Arc, time::Duration};
 
 #[test]
 fn input_comes_on_stdin_and_the_result_is_stdout() {

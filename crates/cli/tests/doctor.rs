@@ -32,7 +32,7 @@ fn a_sound_root_fails_in_nothing() {
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let checks: Vec<String> =
         said.lines().iter().map(|line| line["check"].as_str().unwrap_or_default().to_owned()).collect();
-    let all = "root modes store pragmas memory chain blobs disk daemon orphans attempts agents limits clock";
+    let all = "root modes store pragmas memory chain blobs disk daemon orphans attempts confine agents limits clock";
     assert_eq!(checks.join(" "), all);
     for check in
         ["root", "modes", "store", "pragmas", "memory", "chain", "blobs", "daemon", "orphans", "attempts", "agents"]
@@ -54,7 +54,7 @@ fn what_is_wrong_is_named_with_what_to_do() {
     let said = doctor(&mesh);
     assert_eq!((said.code, verdict(&said, "agents").as_str()), (2, "fail"), "{}", said.stdout);
     assert!(line(&said, "agents")["found"].to_string().contains("ghost (no-such-program)"));
-    assert!(said.error()["message"].to_string().contains("1 of 14 checks failed: agents"), "{}", said.stderr);
+    assert!(said.error()["message"].to_string().contains("1 of 15 checks failed: agents"), "{}", said.stderr);
     std::fs::write(root.join("agents.toml"), "[agents.sh]\ncommand = [\"sh\"]\n").unwrap();
     std::fs::create_dir_all(root.join("attempts/tsk_01HF7YAT000000000000000007")).unwrap();
     std::fs::create_dir_all(root.join("blobs")).unwrap();

@@ -61,7 +61,9 @@ fn r36_fifty_kills_lose_nothing_apply_nothing_twice_and_leave_nobody_behind() {
     let root = house.0.root();
     std::fs::create_dir_all(&root).unwrap();
     std::fs::write(root.join("work.sh"), SCRIPT).unwrap();
-    std::fs::write(root.join("agents.toml"), "[agents.work]\ncommand = [\"sh\", \"work.sh\"]\n").unwrap();
+    std::fs::write(root.join("agents.toml"), "[agents.work]\ncommand = [\"sh\", \"work.sh\"]\nwritable = [\"pids\"]\n")
+        .unwrap();
+    std::fs::write(root.join("pids"), "").unwrap();
     let root = root.canonicalize().unwrap();
     let mut dice = Dice(7);
     let mut tasks = Vec::new();
@@ -97,6 +99,7 @@ fn r36_fifty_kills_lose_nothing_apply_nothing_twice_and_leave_nobody_behind() {
         assert_eq!(completions, 1, "{task} was completed {completions} times");
     }
     assert_eq!(house.run(&["down"]).code, 0);
+    assert!(pids(&root).len() >= tasks.len() / 3, "they did not say who they are");
     let left: Vec<String> = pids(&root).into_iter().filter(|pid| is_alive(&root, pid)).collect();
     assert!(left.is_empty(), "{left:?} outlived the daemon");
     let verified = house.run(&["log", "verify"]);

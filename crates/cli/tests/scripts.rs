@@ -199,7 +199,7 @@ fn down_ends_every_process_and_the_attempt_does_not_count() {
 #[test]
 fn an_agent_runs_no_more_attempts_at_once_than_it_may() {
     let script = "ls ../../.. | wc -l > /dev/null; n=$(ls $RELAYMESH_ROOT/running | wc -l); touch $RELAYMESH_ROOT/running/$$; echo $n; sleep 0.05; rm $RELAYMESH_ROOT/running/$$";
-    let house = house(&[("two", script, "concurrency = 2")]);
+    let house = house(&[("two", script, "concurrency = 2\nwritable = [\"running\"]")]);
     std::fs::create_dir(house.0.root().join("running")).unwrap();
     let tasks: Vec<String> = (0..12).map(|_| submitted(&house, "two")).collect();
     for task in &tasks {

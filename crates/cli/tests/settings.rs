@@ -186,9 +186,11 @@ fn a_payload_is_no_longer_than_the_settings_say() {
 fn r20_agents_that_use_a_language_model_share_its_places() {
     let house = House::new();
     write(&house, r#"{"llm_parallel_limit": 1}"#);
-    let script = "#!/bin/sh\ntouch \"$RELAYMESH_ROOT/on.$RELAYMESH_AGENT\"\nls \"$RELAYMESH_ROOT\" | grep -c '^on\\.'\nread x\nsleep 0.05\nrm \"$RELAYMESH_ROOT/on.$RELAYMESH_AGENT\"\n";
+    let script = "#!/bin/sh\ncd \"$RELAYMESH_ROOT/on\"\ntouch $RELAYMESH_AGENT\nls | grep -c .\nread x\nsleep 0.05\nrm $RELAYMESH_AGENT\n";
+    std::fs::create_dir(house.0.root().join("on")).unwrap();
     std::fs::write(house.0.root().join("llm.sh"), script).unwrap();
-    let agent = |name: &str| format!("[agents.{name}]\ncommand = [\"sh\", \"llm.sh\"]\nllm = true\nconcurrency = 1\n");
+    let common = "command = [\"sh\", \"llm.sh\"]\nllm = true\nconcurrency = 1\nwritable = [\"on\"]\n";
+    let agent = |name: &str| format!("[agents.{name}]\n{common}");
     std::fs::write(house.0.root().join("agents.toml"), agent("a") + &agent("b")).unwrap();
     let tasks: Vec<String> = (0..6)
         .map(|index| {

@@ -122,7 +122,7 @@ impl<B: Blobs> Scripts<B> {
                 finished(Finished { hold, outcome: outcome(end, &results), left: left.map(Box::new) });
             }
         });
-        let processes = Processes::new(&owner, {
+        let processes = Processes::new(&owner, &vault.files(), {
             let over = Arc::clone(&over);
             move |key, ended| over(key, ended)
         });

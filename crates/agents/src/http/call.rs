@@ -256,7 +256,7 @@ impl Call {
             let hint = "let it send `content-length`, or JSON";
             return Err(failed(format!("nobody knows whether its answer is whole: {hint}"), false));
         }
-        Ok(judge::result(body))
+        Ok(judge::result(body, None))
     }
 
     /// Tells people and the meter.

@@ -58,11 +58,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let folder = context.root.join("demo");
     prepare(&context.root, &folder).map_err(failed)?;
-    let path = std::env::current_dir().map_err(failed)?.join(PICTURE);
+    // Its agents write in the root; what comes of it is put here afterwards.
+    let path = std::path::absolute(folder.join(PICTURE)).map_err(failed)?;
     let picture = path.to_string_lossy();
     if picture.contains(['"', '\\']) {
-        return Err(Error::new(Code::Usage, format!("the demo cannot work in {picture}"))
-            .hint("go to a folder with a plainer name"));
+        return Err(Error::new(Code::Usage, format!("the demo cannot work with {picture}"))
+            .hint("use a root with a plainer name (--root)"));
     }
     let input = json!({ "path": picture }).to_string();
     let request = flow::read(&folder.join(FLOW), &agents::read(&context.root)?)?;
@@ -72,6 +73,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, true));
     let exit = drive(context, Missing::Make, start, &mut watch, Patience { yes: !args.ask, ..Patience::default() })?;
     if matches!(exit, Exit::Done) {
+        fs::copy(&path, PICTURE).map_err(failed)?;
         output::note(&format!(
             "\nLook at {PICTURE}. The daemon goes on: `relaymesh status` shows it, `relaymesh task list` what it did, \
              `relaymesh down` stops it."

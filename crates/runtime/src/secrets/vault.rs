@@ -86,6 +86,16 @@ impl Vault {
         &self.root
     }
 
+    /// The files that no agent is to read; those whose names begin like one of them among them.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let key = match &self.key {
+            KeyPlace::File(path) => Some(path.clone()),
+            // In a file whose name begins like that of the secrets, or in none.
+            KeyPlace::Beside | KeyPlace::Given(_) => None,
+        };
+        [self.root.join(FILE)].into_iter().chain(key).collect()
+    }
+
     /// All names.
     pub fn names(&self) -> Result<Vec<Name>, Error> {
         Ok(self.read()?.into_keys().collect())

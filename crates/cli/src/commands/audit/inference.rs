@@ -106,9 +106,9 @@ fn row(step: &Step, artifact: &Artifact, snapshot: &Value) -> Vec<String> {
 }
 
 fn in_full(step: &Step, artifact: &Artifact, snapshot: &Value) -> String {
-    let text = |name: &str| match &snapshot[name] {
-        Value::String(text) => text.lines().map(output::clean).collect::<Vec<_>>().join("\n"),
-        other => other.to_string(),
+    let text = |name: &str| match snapshot[name].as_str() {
+        Some(text) => text.lines().map(output::clean).collect::<Vec<_>>().join("\n"),
+        None => snapshot[name].to_string(),
     };
     format!(
         "{}\nparameters: {}\nhash: {}\n--- prompt\n{}\n--- output\n{}\n",

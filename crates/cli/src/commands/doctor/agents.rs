@@ -2,7 +2,12 @@
 
 use super::report::Report;
 use crate::{agents, args::Context, error::Code};
-use relaymesh_agents::{Script, config::FILE, program};
+use relaymesh_agents::{
+    Agents, Script,
+    config::FILE,
+    confine::{self, Level},
+    program,
+};
 
 pub(super) fn check(context: &Context, report: &mut Report) {
     let agents = match agents::read(&context.root) {
@@ -15,6 +20,7 @@ pub(super) fn check(context: &Context, report: &mut Report) {
             return report.fail("agents", error.code, format!("{FILE}: {}{place}", error.message), "mend the file");
         }
     };
+    confined(&agents, report);
     let is_missing =
         |script: &Script| script.http.is_none() && script.command.first().is_none_or(|name| program(name).is_none());
     let missing: Vec<String> = agents
@@ -29,6 +35,27 @@ pub(super) fn check(context: &Context, report: &mut Report) {
             Code::BadAgents,
             format!("{count} programs are not found: {}", missing.join(", ")),
             "install them, or give the full path; the daemon has the PATH of whoever started it",
+        ),
+    }
+}
+
+/// How well this machine can confine agents, and which of them are confined less than that.
+fn confined(agents: &Agents, report: &mut Report) {
+    let machine = confine::machine();
+    let level = machine.level.as_str();
+    let less: Vec<String> = agents
+        .iter()
+        .map(|(name, script)| (name, confine::level(script)))
+        .filter(|(_, found)| found.level < machine.level)
+        .map(|(name, found)| format!("{name} is {} ({})", found.level.as_str(), found.why))
+        .collect();
+    let less = if less.is_empty() { String::new() } else { format!("; but {}", less.join(", ")) };
+    match machine.level {
+        Level::Full => report.ok("confine", format!("agents are confined in full, {}{less}", machine.why)),
+        Level::Partial | Level::None => report.warn(
+            "confine",
+            format!("confinement: {level}: {}{less}", machine.why),
+            "run agents that you trust, or a kernel with Landlock (Linux 6.12 or later); docs/guide/containment.md says what holds",
         ),
     }
 }

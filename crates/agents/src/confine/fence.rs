@@ -1,0 +1,167 @@
+//! The fence of one attempt.
+
+use super::{Confine, Confinement, Level, own_folders, sight::Sight};
+use crate::config::Script;
+use landlock::{
+    ABI, Access as _, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr as _, RulesetCreated,
+    RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+};
+use rustix::{
+    fs::{Mode, OFlags},
+    process::{DumpableBehavior, Resource, Rlimit},
+    thread::CapabilitySet,
+};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+/// The newest rules that are asked for: signals and abstract sockets stay inside. Older kernels know fewer, and do what they can.
+const RULES: ABI = ABI::V6;
+
+/// Devices that everybody may write to. Terminals are folders of them.
+const DEVICES: [&str; 8] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+
+/// What root is not, behind a fence: each of these goes around it, or around a limit.
+const POWERS: CapabilitySet = CapabilitySet::SYS_PTRACE
+    .union(CapabilitySet::SYS_ADMIN)
+    .union(CapabilitySet::SYS_MODULE)
+    .union(CapabilitySet::SYS_RAWIO)
+    .union(CapabilitySet::SYS_BOOT)
+    .union(CapabilitySet::SYS_RESOURCE)
+    .union(CapabilitySet::MKNOD)
+    .union(CapabilitySet::BPF)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::CHECKPOINT_RESTORE);
+
+/// A fence that a thread can go behind. There is no way back.
+pub(crate) struct Fence {
+    writes: RulesetCreated,
+    reads: Option<RulesetCreated>,
+}
+
+impl Fence {
+    /// Puts the calling thread, and all that it starts, behind the fence.
+    pub(crate) fn enter(self) -> io::Result<()> {
+        for layer in [Some(self.writes), self.reads].into_iter().flatten() {
+            let status = layer.restrict_self().map_err(io::Error::other)?;
+            if status.ruleset == RulesetStatus::NotEnforced {
+                return Err(io::Error::other("the kernel does not enforce it"));
+            }
+        }
+        let mut held = rustix::thread::capabilities(None)?;
+        if held.permitted.intersects(POWERS) {
+            // Nothing that it runs gets them back: going behind a fence rules out new privileges.
+            held.permitted.remove(POWERS);
+            held.effective.remove(POWERS);
+            held.inheritable.remove(POWERS);
+            rustix::thread::set_capabilities(None, held)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes fences.
+pub(crate) struct Warden {
+    devices: Vec<OwnedFd>,
+    sight: Sight,
+}
+
+impl Warden {
+    /// Whatever is called like one of `hidden`, or like one of them and more (`secrets`, `secrets.key`), is not read.
+    pub(crate) fn new(hidden: &[PathBuf]) -> Self {
+        let devices = DEVICES.iter().filter_map(|path| handle(Path::new(path)).ok()).collect();
+        Self { devices, sight: Sight::new(hidden) }
+    }
+
+    /// The fence of an attempt that works in this folder. `None`: it has none, as its entry or this machine has it.
+    pub(crate) fn fence(&self, script: &Script, folder: &Path) -> io::Result<Option<Fence>> {
+        if script.confine == Confine::Off || machine().level == Level::None {
+            return Ok(None);
+        }
+        let mut writes = ruleset().map_err(io::Error::other)?;
+        let rule = |rules: RulesetCreated, place: &OwnedFd, rights| {
+            rules.add_rule(PathBeneath::new(place, rights)).map_err(io::Error::other)
+        };
+        for device in &self.devices {
+            writes = rule(writes, device, in_files())?;
+        }
+        writes = rule(writes, &handle(folder)?, in_folders())?;
+        let own = own_folders(script);
+        for path in script.writable.iter().map(PathBuf::from).chain(own) {
+            let place = handle(&path).map_err(|error| {
+                let name = path.display();
+                io::Error::new(
+                    error.kind(),
+                    format!("it may write to {name}, which cannot be opened ({error}): make it first"),
+                )
+            })?;
+            let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
+            writes = rule(writes, &place, if kind.is_dir() { in_folders() } else { in_files() })?;
+        }
+        let is_hidden = script.confine == Confine::All && !script.opens_root;
+        let reads = is_hidden.then(|| self.sight.layer()).transpose()?.flatten();
+        Ok(Some(Fence { writes, reads }))
+    }
+}
+
+fn ruleset() -> Result<RulesetCreated, RulesetError> {
+    Ruleset::default().handle_access(AccessFs::from_write(RULES))?.scope(Scope::from_all(RULES))?.create()
+}
+
+/// What may be done in a folder: everything but to make devices, through which root would reach every disk.
+fn in_folders() -> BitFlags<AccessFs> {
+    AccessFs::from_write(RULES) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+}
+
+fn in_files() -> BitFlags<AccessFs> {
+    AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev
+}
+
+/// A handle that says which place is meant, and opens nothing.
+fn handle(path: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Closes this process to whoever is of the same user: no memory, environment or descriptors of it under `/proc`, no core dumps of it or of
+/// those that it starts.
+pub(crate) fn guard() {
+    // A system that refuses has said how it wants it; `machine` says what follows.
+    let _ = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Tried once, on a thread that is then gone.
+pub(super) fn machine() -> Confinement {
+    static FOUND: OnceLock<Confinement> = OnceLock::new();
+    FOUND.get_or_init(|| std::thread::spawn(tried).join().unwrap_or_else(|_| none("it cannot be tried"))).clone()
+}
+
+fn none(why: &str) -> Confinement {
+    Confinement { level: Level::None, why: why.to_owned() }
+}
+
+fn tried() -> Confinement {
+    use landlock::LandlockStatus as Kernel;
+    let status = match ruleset().and_then(RulesetCreated::restrict_self) {
+        Ok(status) => status,
+        Err(error) => return none(&format!("Landlock refuses: {error}")),
+    };
+    match (status.ruleset, status.landlock) {
+        (_, Kernel::NotImplemented) => none("this kernel has no Landlock (it came with Linux 5.13)"),
+        (_, Kernel::NotEnabled) => {
+            none("Landlock is switched off on this machine (`lsm=` on the kernel's command line)")
+        }
+        (RulesetStatus::NotEnforced, _) => none("Landlock does not enforce anything here"),
+        (RulesetStatus::PartiallyEnforced, Kernel::Available { effective_abi, .. }) => {
+            let why = format!("{effective_abi} of this kernel lacks some rules; all are there from Linux 6.12 on");
+            Confinement { level: Level::Partial, why }
+        }
+        (RulesetStatus::FullyEnforced, Kernel::Available { effective_abi, .. }) => {
+            Confinement { level: Level::Full, why: format!("by {effective_abi}") }
+        }
+    }
+}
