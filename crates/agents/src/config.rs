@@ -15,6 +15,9 @@
 //! model = "gpt-5-codex"                # as the tool calls it
 //! provider = "openai"                  # held together with all others of it; without it, as the tool has it
 //! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
+//!
+//! [agents.reviewer]
+//! inbox = true                         # runs nothing here: its steps and messages wait in its inbox, and its answers complete them
 //! ```
 
 use crate::{
@@ -85,6 +88,9 @@ pub struct Script {
     /// The longest result.
     #[serde(default = "default_output_bytes_max")]
     pub output_bytes_max: u64,
+    /// Whether it runs nothing here: what is for it waits in its inbox until somebody takes and answers it.
+    #[serde(default)]
+    pub inbox: bool,
     /// What it is for, for people.
     #[serde(default)]
     pub about: String,
@@ -108,6 +114,8 @@ pub enum Audit {
     /// Nothing.
     Off,
 }
+
+const RUNS_NOTHING: &str = "with `inbox` it runs nothing: leave `command` and `tool` out";
 
 /// What a tool may say in all.
 const TOOL_OUTPUT_BYTES: u64 = 64 << 20;
@@ -193,6 +201,10 @@ impl Agents {
 }
 
 fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
+    if script.inbox {
+        let runs_nothing = script.command.is_empty() && script.tool.is_none();
+        return if runs_nothing { Ok(script) } else { Err(RUNS_NOTHING.to_owned()) };
+    }
     match script.tool {
         Some(tool) => {
             if script.command.is_empty() {
@@ -289,6 +301,7 @@ mod tests {
                 "in `set` and in `secrets`",
             ),
             ("[agents.a]\ncommand = [\"x\"]\nsecrets = {A = \"b c\"}\n", (3, 16), "is not a name"),
+            ("[agents.a]\ninbox = true\ncommand = [\"x\"]\n", (1, 1), "it runs nothing"),
             ("[agents.a\n", (1, 10), ""),
         ];
         for (text, place, words) in cases {

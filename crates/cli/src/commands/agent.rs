@@ -68,5 +68,8 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 
 /// What sort of agent it is.
 fn kind(script: &Script) -> &'static str {
+    if script.inbox {
+        return "inbox";
+    }
     script.tool.map_or("script", Tool::program)
 }

@@ -187,7 +187,7 @@ fn command(command: Command, context: &Context) -> Result<MessageCommand, Error>
         })),
         Command::Take { agent, lease_ms } => {
             let worker = WorkerId::new(time::now_ms(), rand::random());
-            MessageCommand::Take { namespace: context.namespace.clone(), agent, worker, lease_ms }
+            MessageCommand::Take { namespace: context.namespace.clone(), agent, worker, lease_ms, only: None }
         }
         Command::Ack { held: Held { thread, held } } => MessageCommand::Acknowledge { thread, held },
         Command::Reply { held: Held { thread, held }, input } => {

@@ -190,6 +190,8 @@ pub enum MessageCommand {
         worker: WorkerId,
         /// For how long without a word.
         lease_ms: u64,
+        /// This one and no other.
+        only: Option<(ThreadId, MessageId)>,
     },
     /// It is dealt with.
     Acknowledge {
@@ -579,6 +581,17 @@ pub struct Event {
     pub status: Status,
     /// Every step that changed since the last event of this task.
     pub steps: Vec<StepEvent>,
+}
+
+/// Something about a message became durable: it waits, or it is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// The team or project it belongs to.
+    pub namespace: Name,
+    /// Who is to hear it.
+    pub to: Name,
+    /// From when on it may be taken. 0 for at once, or never again.
+    pub due_ms: u64,
 }
 
 /// How a step stands.

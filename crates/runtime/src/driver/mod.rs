@@ -16,6 +16,7 @@
 //!
 //! [`Driver`] puts an engine and a store on two threads. A simulator steps the same engine by hand.
 
+mod ask;
 mod attempts;
 mod author;
 mod batch;
@@ -41,8 +42,8 @@ mod verbs;
 mod tests;
 
 pub use command::{
-    Answer, Caller, Command, Delivery, Error, Event, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
-    Request, StepEvent, Submit, Until,
+    Answer, Caller, Command, Delivery, Error, Event, Letter, LifeCommand, LockCommand, MessageCommand, Posted,
+    Recorded, Reply, Request, StepEvent, Submit, Until,
 };
 pub use engine::{Config, Engine};
 pub use namespaces::NAMESPACES_MAX;

@@ -15,7 +15,8 @@ pub(super) fn check(context: &Context, report: &mut Report) {
             return report.fail("agents", error.code, format!("{FILE}: {}{place}", error.message), "mend the file");
         }
     };
-    let is_missing = |script: &Script| script.command.first().is_none_or(|name| program(name).is_none());
+    let is_missing =
+        |script: &Script| !script.inbox && script.command.first().is_none_or(|name| program(name).is_none());
     let missing: Vec<String> = agents
         .iter()
         .filter(|(_, script)| is_missing(script))
