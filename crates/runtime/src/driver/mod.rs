@@ -29,8 +29,9 @@ mod input;
 mod life;
 mod locks;
 mod messages;
-mod namespaces;
+pub(crate) mod namespaces;
 mod parked;
+mod proof;
 mod recover;
 mod scopes;
 mod sizes;
@@ -47,5 +48,6 @@ pub use command::{
 };
 pub use engine::{Config, Engine};
 pub use namespaces::NAMESPACES_MAX;
+pub use proof::{NoProof, Proof};
 pub use sizes::Sizes;
 pub use threads::{Driver, Glance, Handle};
