@@ -2,7 +2,10 @@
 
 use crate::{error::Error, flow, settings};
 use relaymesh_core::task::request::Request;
-use relaymesh_runtime::settings::{Layers, TABLE};
+use relaymesh_runtime::{
+    bus::meta,
+    settings::{Layers, TABLE},
+};
 use std::path::Path;
 
 /// The language of a flow file.
@@ -36,6 +39,18 @@ pub fn settings(text: &str) -> Result<String, Said> {
     let values =
         TABLE.iter().zip(loaded.settings.values()).map(|(setting, value)| format!("\"{}\":{value}", setting.name));
     Ok(format!("{{{}}}", values.collect::<Vec<_>>().join(",")))
+}
+
+/// Reads a meta file of the file bus; what was understood, for people.
+pub fn meta(bytes: &[u8]) -> Result<String, String> {
+    meta::parse(bytes).map(|order| format!("{order:?}"))
+}
+
+/// The names of the files that an id on the file bus has, if it is one.
+pub fn bus_id(text: &str) -> Option<Vec<String>> {
+    let ends = [meta::META, meta::PAYLOAD, meta::RECEIPT, meta::REASON];
+    let files = |end: &str| meta::Id::of(&format!("{text}{end}"), end).map(|id| id.file(end));
+    ends.into_iter().map(files).collect()
 }
 
 fn said(error: &Error) -> Said {

@@ -5,16 +5,19 @@
 //! and nothing is deleted: files are made under a name of ours and renamed to where nothing was.
 
 use rustix::{
-    fs::{self, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat},
+    fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags, Stat},
     io::Errno,
 };
 use std::{
     ffi::{CString, OsStr, OsString},
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read as _, Write as _},
     os::{
         fd::OwnedFd,
-        unix::ffi::{OsStrExt as _, OsStringExt as _},
+        unix::{
+            ffi::{OsStrExt as _, OsStringExt as _},
+            fs::{FileTypeExt as _, MetadataExt as _},
+        },
     },
     path::Path,
 };
@@ -136,13 +139,11 @@ impl Folder {
             Err(Errno::NXIO | Errno::NODEV) => return Err(Odd::Kind("a socket or a device")),
             Err(error) => return Err(Odd::Io(error.into())),
         };
-        let found = fs::fstat(&opened).map_err(|error| Odd::Io(error.into()))?;
-        plain(&found)?;
-        let length = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+        let mut file = File::from(opened);
+        let length = plain(&file.metadata()?)?;
         if length > max {
             return Err(Odd::TooLong { found: length, max });
         }
-        let mut file = File::from(opened);
         let mut bytes = Vec::new();
         // It may grow while it is read.
         (&mut file).take(max + 1).read_to_end(&mut bytes)?;
@@ -177,15 +178,14 @@ impl Folder {
     }
 }
 
-fn plain(found: &Stat) -> Result<(), Odd> {
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile if u64::from(found.st_nlink) == 1 => Ok(()),
-        FileType::RegularFile => Err(Odd::Names(found.st_nlink.into())),
-        FileType::Directory => Err(Odd::Kind("a folder")),
-        FileType::Symlink => Err(Odd::Link),
-        FileType::Fifo => Err(Odd::Kind("a pipe")),
-        FileType::Socket => Err(Odd::Kind("a socket")),
-        FileType::CharacterDevice | FileType::BlockDevice => Err(Odd::Kind("a device")),
-        _ => Err(Odd::Kind("of no known sort")),
+/// How long a plain file with one name is.
+fn plain(found: &Metadata) -> Result<u64, Odd> {
+    let kind = found.file_type();
+    match () {
+        () if kind.is_file() && found.nlink() == 1 => Ok(found.len()),
+        () if kind.is_file() => Err(Odd::Names(found.nlink())),
+        () if kind.is_dir() => Err(Odd::Kind("a folder")),
+        () if kind.is_fifo() => Err(Odd::Kind("a pipe")),
+        () => Err(Odd::Kind("a device or a socket")),
     }
 }

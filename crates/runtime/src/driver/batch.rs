@@ -1,6 +1,9 @@
 //! The batch that is being decided, and the one that is on its way.
 
-use super::command::{Answer, Error, Event, Posted, Reply};
+use super::{
+    command::{Answer, Error, Reply},
+    event::{Event, Posted},
+};
 use crate::world::{Finished, Hold};
 use relaymesh_core::{
     id::{StepId, TaskId},

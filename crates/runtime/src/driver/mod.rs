@@ -25,6 +25,7 @@ mod command;
 mod commit;
 mod dispatch;
 mod engine;
+mod event;
 mod input;
 mod life;
 mod locks;
@@ -43,10 +44,11 @@ mod verbs;
 mod tests;
 
 pub use command::{
-    Answer, Caller, Command, Delivery, Error, Event, Letter, LifeCommand, LockCommand, MessageCommand, Posted,
-    Recorded, Reply, Request, StepEvent, Submit, Until,
+    Answer, Caller, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
+    Request, Submit, Until,
 };
 pub use engine::{Config, Engine};
+pub use event::{Event, Posted, StepEvent};
 pub use namespaces::NAMESPACES_MAX;
 pub use proof::{NoProof, Proof};
 pub use sizes::Sizes;

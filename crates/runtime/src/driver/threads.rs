@@ -1,8 +1,9 @@
 //! The engine on two threads: one decides, one commits.
 
 use super::{
-    command::{Answer, Caller, Command, Error, Event, Posted, Request},
+    command::{Answer, Caller, Command, Error, Request},
     engine::{Config, Engine, Listener, Watcher},
+    event::{Event, Posted},
     sizes::Sizes,
 };
 use crate::{

@@ -145,7 +145,12 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Inbox(args) => return inbox::run(&args, context),
         Command::Thread(args) => return thread::run(&args, context),
         Command::Send(send) if send.wait => return send_and_wait(*send, context),
-        other => self::command(other, context)?,
+        other @ (Command::Send(_)
+        | Command::Take { .. }
+        | Command::Ack { .. }
+        | Command::Reply { .. }
+        | Command::Fail { .. }
+        | Command::Retry { .. }) => self::command(other, context)?,
     };
     match link::once(context, Missing::Make, DriverCommand::Message(command))? {
         Answer::Message { thread, message, state } if context.json => {
@@ -188,10 +193,9 @@ fn send_and_wait(send: SendArgs, context: &Context) -> Result<Exit, Error> {
     let patience = send.timeout_s.map(Duration::from_secs);
     let from = send.from.clone().unwrap_or_else(|| context.caller.author.clone());
     let letter = self::command(Command::Send(Box::new(send)), context)?;
-    match link::once(context, Missing::Make, DriverCommand::Message(letter))? {
-        Answer::Message { thread, message, .. } => wait::run(context, (thread, message), &from, patience),
-        other => Err(link::unexpected(&other)),
-    }
+    let answer = link::once(context, Missing::Make, DriverCommand::Message(letter))?;
+    let Answer::Message { thread, message, .. } = answer else { return Err(link::unexpected(&answer)) };
+    wait::run(context, (thread, message), &from, patience)
 }
 
 fn command(command: Command, context: &Context) -> Result<MessageCommand, Error> {
