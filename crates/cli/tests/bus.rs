@@ -381,3 +381,26 @@ fn r9_what_lay_there_before_the_start_is_taken_in_and_an_idle_bus_rests() {
             && ticks() == now
     });
 }
+
+/// Whoever did not see the receipt says it again, under the same id or another.
+#[test]
+fn r9_the_same_word_about_a_delivery_twice_is_one_and_another_is_refused() {
+    let house = house("");
+    let root = house.0.root();
+    fs::create_dir(root.join("processing/ben")).unwrap();
+    let sent = house.json(&["msg", "send", "--to", "ben", "--input", "\"look\""]);
+    let file = root.join(format!("processing/ben/{}.meta.json", sent["message"].as_str().unwrap()));
+    house.0.until("it is there", |_| file.exists());
+    let held = serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap()["held"].take();
+    let answers: Vec<Value> = ["once", "again"]
+        .map(|id| {
+            put_pair(&root, id, &json!({"reply_to": held}), "\"fine\"");
+            receipt(&house, id)["message"].take()
+        })
+        .into();
+    assert_eq!(answers[0], answers[1], "one answer");
+    put_pair(&root, "other", &json!({"reply_to": held}), "\"not so fine\"");
+    house.0.until("another answer is refused", |_| root.join("dead/other.reason.json").exists());
+    let talk = house.run(&["msg", "thread", sent["thread"].as_str().unwrap(), "--json"]).lines();
+    assert_eq!((talk.len(), &talk[1]["content"]), (2, &json!("fine")));
+}
