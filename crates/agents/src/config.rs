@@ -18,6 +18,9 @@
 //! model = "gpt-5-codex"                # as the tool calls it
 //! provider = "openai"                  # held together with all others of it; without it, as the tool has it
 //! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
+//!
+//! [agents.reviewer]
+//! inbox = true                         # runs nothing here: its steps and messages wait in its inbox, and its answers complete them
 //! ```
 //!
 //! One with a `url` is reached by HTTP instead: [`crate::http::config`].
@@ -108,6 +111,9 @@ pub struct Script {
     pub limits: Limits,
     /// What its result is, if it is not to be found out.
     pub result: Option<Kind>,
+    /// Whether it runs nothing here: what is for it waits in its inbox until somebody takes and answers it.
+    #[serde(default)]
+    pub inbox: bool,
     /// What it is for, for people.
     #[serde(default)]
     pub about: String,
@@ -169,6 +175,7 @@ pub enum Kind {
     /// Text, whatever it looks like.
     Text,
 }
+const RUNS_NOTHING: &str = "with `inbox` it runs nothing: leave `command` and `tool` out";
 
 /// What a tool may say in all.
 const TOOL_OUTPUT_BYTES: u64 = 64 << 20;
@@ -256,6 +263,10 @@ impl Agents {
 
 fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
     script.http = Http::read(&mut script)?;
+    if script.inbox {
+        let runs_nothing = script.command.is_empty() && script.tool.is_none() && script.http.is_none();
+        return if runs_nothing { Ok(script) } else { Err(RUNS_NOTHING.to_owned()) };
+    }
     match script.tool {
         _ if script.http.is_some() => {}
         Some(tool) => {
@@ -379,6 +390,7 @@ mod tests {
             ("[agents.a]\ncommand = [\"x\"]\nlimits = {procs = 1}\n", (3, 11), "unknown field `procs`"),
             ("[agents.a]\ncommand = [\"x\"]\nconfine = \"reads\"\n", (3, 11), "true, false or \"writes\""),
             ("[agents.a]\ncommand = [\"x\"]\nwritable = [\"~bob\"]\n", (1, 1), "another user's home folder"),
+            ("[agents.a]\ninbox = true\ncommand = [\"x\"]\n", (1, 1), "it runs nothing"),
             ("[agents.a\n", (1, 10), ""),
         ];
         for (text, place, words) in cases {

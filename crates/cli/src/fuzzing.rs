@@ -3,7 +3,10 @@
 use crate::{error::Error, flow, settings};
 use relaymesh_agents::http::{Api, answer::Answer, sse};
 use relaymesh_core::task::request::Request;
-use relaymesh_runtime::settings::{Layers, TABLE};
+use relaymesh_runtime::{
+    bus::meta,
+    settings::{Layers, TABLE},
+};
 use std::path::Path;
 
 /// The language of a flow file.
@@ -66,6 +69,18 @@ pub fn answers(pieces: &[&[u8]]) -> Vec<Heard> {
         Heard { said: answer.said().text.clone(), shown, end: format!("{:?}", answer.judge(false)) }
     };
     [Api::Json, Api::Chat, Api::Responses, Api::Messages].map(heard).to_vec()
+}
+
+/// Reads a meta file of the file bus; what was understood, for people.
+pub fn meta(bytes: &[u8]) -> Result<String, String> {
+    meta::parse(bytes).map(|order| format!("{order:?}"))
+}
+
+/// The names of the files that an id on the file bus has, if it is one.
+pub fn bus_id(text: &str) -> Option<Vec<String>> {
+    let ends = [meta::META, meta::PAYLOAD, meta::RECEIPT, meta::REASON];
+    let files = |end: &str| meta::Id::of(&format!("{text}{end}"), end).map(|id| id.file(end));
+    ends.into_iter().map(files).collect()
 }
 
 fn said(error: &Error) -> Said {

@@ -62,6 +62,10 @@ impl<B: Blobs> World for Host<B> {
         self.scripts.as_ref().map_or(&[], |scripts| scripts.pools(agent))
     }
 
+    fn asks(&self, agent: &Name) -> bool {
+        self.scripts.as_ref().is_some_and(|scripts| scripts.asks(agent))
+    }
+
     fn refresh(&mut self) -> bool {
         self.scripts.as_mut().is_some_and(Scripts::refresh)
     }

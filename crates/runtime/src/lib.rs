@@ -4,16 +4,19 @@
 //! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents
 //! and those that are processes ([`scripts`]).
 //! The [`ledger`] knows what they have used, and what they may use.
+//! [`post`] has messages dealt with by agents that run here, [`bus`] lets programs take part that can do no more than rename files.
 //! [`settings`] are what operators may change, [`secrets`] what nobody may see.
 //! [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
 pub mod builtin;
+pub mod bus;
 pub mod clock;
 pub mod driver;
 pub mod held;
 pub mod host;
 mod inference;
 pub mod ledger;
+pub mod post;
 pub mod rebuild;
 pub mod scripts;
 pub mod secrets;

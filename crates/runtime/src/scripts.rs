@@ -201,6 +201,11 @@ impl<B: Blobs> Scripts<B> {
         self.agents.contains_key(agent)
     }
 
+    /// Whether the agent runs nothing here, and its steps wait for an answer.
+    pub fn asks(&self, agent: &Name) -> bool {
+        self.agents.get(agent).is_some_and(|(script, _)| script.inbox)
+    }
+
     /// What an attempt of this agent takes a place in.
     pub fn pools(&self, agent: &Name) -> &[Pool] {
         self.agents.get(agent).map_or(&[], |(_, pools)| pools)
@@ -282,6 +287,9 @@ impl<B: Blobs> Scripts<B> {
 /// The agents with what their attempts take a place in. Whoever takes the name of a builtin agent does not get its work.
 fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
     let pools = |name: &Name, script: &Script| {
+        if script.inbox {
+            return Vec::new();
+        }
         let is_held = held.is_held(&Agents::provider(name, script)) || held.is_held(&held::itself(name));
         let agent = Pool { name: format!("agent {name}").into(), places: if is_held { 0 } else { script.concurrency } };
         let llm = script.llm.then(|| Pool { name: LLM.into(), places: limits.llm });

@@ -32,6 +32,11 @@ pub trait World: Send + 'static {
     /// What an attempt of this agent takes a place in for as long as it runs. With none, only the slots of the node bound it.
     fn pools(&self, agent: &Name) -> &[Pool];
 
+    /// Whether steps of this agent are asked by a message and completed by its answer (R38). Nothing is started for them.
+    fn asks(&self, _agent: &Name) -> bool {
+        false
+    }
+
     /// Takes up what has changed about the agents outside; `true` if anything has.
     fn refresh(&mut self) -> bool {
         false

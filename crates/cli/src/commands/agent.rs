@@ -76,6 +76,9 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 
 /// What sort of agent it is.
 fn kind(script: &Script) -> &'static str {
+    if script.inbox {
+        return "inbox";
+    }
     let is_http = script.http.is_some();
     script.tool.map_or(if is_http { "http" } else { "script" }, Tool::program)
 }

@@ -18,7 +18,7 @@ pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod man;
-pub(crate) mod message;
+pub(crate) mod msg;
 pub(crate) mod ns;
 pub(crate) mod purge;
 pub(crate) mod reference;
@@ -55,8 +55,8 @@ pub(crate) enum Command {
     Dead(dead::Command),
     #[command(subcommand)]
     Agent(agent::Command),
-    #[command(subcommand)]
-    Message(message::Command),
+    #[command(subcommand, alias = "message")]
+    Msg(msg::Command),
     #[command(subcommand)]
     Lock(lock::Command),
     #[command(subcommand)]
@@ -109,7 +109,7 @@ impl Command {
             Self::Deny(args) => deny::run(&args, context),
             Self::Dead(command) => dead::run(command, context),
             Self::Agent(command) => agent::run(&command, context),
-            Self::Message(command) => message::run(command, context),
+            Self::Msg(command) => msg::run(command, context),
             Self::Lock(command) => lock::run(command, context),
             Self::Ns(command) => ns::run(command, context),
             Self::Usage(args) => usage::run(&args, context),

@@ -3,6 +3,7 @@
 //! ```text
 //!  main      waits for the word to stop: a signal, or a client's
 //!  io        the socket, on one thread
+//!  post, bus carry messages: to agents that run here, to and from programs that only rename files
 //!  upkeep    sweeps and compacts, when it is time
 //!  log       writes down what happens
 //!  kernel, writer, checkpoint: the driver and its store
@@ -10,6 +11,7 @@
 //!
 //! [`start()`] starts one that goes on by itself, [`run()`] is one.
 
+mod carriers;
 mod log;
 mod reload;
 mod run;

@@ -1,7 +1,7 @@
 //! Taking up changes of `agents.toml` while the daemon runs.
 
 use crate::{agents, error::Error};
-use relaymesh_agents::config::FILE;
+use relaymesh_agents::{Agents, config::FILE};
 use relaymesh_runtime::{driver::Handle, scripts::News};
 use std::{
     fs, io,
@@ -16,15 +16,17 @@ pub(super) struct Reload {
     news: News,
     handle: Handle,
     seen: Mutex<Stamp>,
+    /// Who else wants to know.
+    told: Box<dyn Fn(&Agents) + Send + Sync>,
 }
 
 /// What tells one version of a file from the next.
 pub(super) type Stamp = Option<(SystemTime, u64)>;
 
 impl Reload {
-    pub(super) fn new(root: PathBuf, news: News, handle: Handle) -> Self {
+    pub(super) fn new(root: PathBuf, news: News, handle: Handle, told: Box<dyn Fn(&Agents) + Send + Sync>) -> Self {
         let seen = Mutex::new(stamp(&root.join(FILE)).unwrap_or_default());
-        Self { root, news, handle, seen }
+        Self { root, news, handle, seen, told }
     }
 
     /// Reads the file if it is another than the last time. One that is wrong changes nothing; `true` when something changed.
@@ -36,6 +38,7 @@ impl Reload {
         }
         *seen = now;
         let agents = agents::read(&self.root)?;
+        (self.told)(&agents);
         self.news.lock().unwrap_or_else(PoisonError::into_inner).agents = Some(agents);
         self.handle.refresh();
         Ok(true)

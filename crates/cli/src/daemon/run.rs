@@ -1,6 +1,7 @@
 //! Being the daemon.
 
 use super::{
+    carriers::Carriers,
     log::{FILE, Form, Level, Log},
     reload::Reload,
     settings::Live,
@@ -90,6 +91,7 @@ struct Daemon {
     socket: PathBuf,
     log: Log,
     stops: Receiver<Stop>,
+    carriers: Carriers,
     upkeep: (Sender<Errand>, JoinHandle<()>),
     /// Told, it ends the socket.
     io: (oneshot::Sender<()>, JoinHandle<()>),
@@ -116,9 +118,12 @@ impl Daemon {
         let session = Self::drive(context, store, &loaded.settings, &log, &last, &stop)?;
         session.handle().watch(log.watcher());
         let news = session.news().unwrap_or_default();
-        let reload = Reload::new(context.root.clone(), Arc::clone(&news), session.handle().clone());
         let (errands, received) = mpsc::channel();
-        let live = Live::new(layers, loaded, (news, session.handle().clone(), errands.clone()), log.clone());
+        let for_live = (Arc::clone(&news), session.handle().clone(), errands.clone());
+        let live = Arc::new(Live::new(layers, loaded, for_live, log.clone()));
+        let carriers = Carriers::start(context, &session, node, &live, &log)?;
+        let told = Box::new(carriers.agents());
+        let reload = Reload::new(context.root.clone(), news, session.handle().clone(), told);
         let files = Arc::new(Files { reload, live, log: log.clone() });
         let desk = desk(&session, &files, (node, last), &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
@@ -133,7 +138,8 @@ impl Daemon {
         if manner.is_child {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
-        Ok(Self { session, root: context.root.clone(), socket, log, stops, upkeep: (errands, sweeping), io })
+        let (root, upkeep) = (context.root.clone(), (errands, sweeping));
+        Ok(Self { session, root, socket, log, stops, carriers, upkeep, io })
     }
 
     fn drive(
@@ -172,6 +178,7 @@ impl Daemon {
         let _ = self.upkeep.0.send(Errand::End);
         let finished = self.session.finish(Ok::<(), Error>(()));
         let _ = self.upkeep.1.join();
+        self.carriers.end();
         let _ = self.io.0.send(());
         let _ = self.io.1.join();
         self.log.say(Level::Info, "down", json!({}));
@@ -184,7 +191,7 @@ impl Daemon {
 /// What is read from files of the root, and may change.
 struct Files {
     reload: Reload,
-    live: Live,
+    live: Arc<Live>,
     log: Log,
 }
 

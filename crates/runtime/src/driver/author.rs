@@ -1,8 +1,9 @@
 //! Writing an op: stamp it, try it on the rows, and only if it took effect put it on the chain.
 
 use super::{
-    command::{Answer, Caller, Event, StepEvent},
+    command::{Answer, Caller},
     engine::Engine,
+    event::{Event, StepEvent},
 };
 use crate::world::World;
 use relaymesh_core::{

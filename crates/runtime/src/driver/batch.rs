@@ -1,6 +1,9 @@
 //! The batch that is being decided, and the one that is on its way.
 
-use super::command::{Answer, Error, Event, Reply};
+use super::{
+    command::{Answer, Error, Reply},
+    event::{Event, Posted},
+};
 use crate::world::{Finished, Hold};
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -53,6 +56,10 @@ pub(super) struct After {
     pub(super) passed: BTreeSet<(Name, Priority)>,
     /// For those who watch.
     pub(super) events: Vec<Event>,
+    /// For those who watch messages.
+    pub(super) posted: Vec<Posted>,
+    /// Steps that were asked for in it: if it is rolled back they are asked again.
+    pub(super) asked: Vec<Hold>,
 }
 
 /// A batch that the writer has, or had: what follows from it is still to be done.

@@ -9,7 +9,7 @@ use relaymesh_core::{
     lock::{Case, Key, Mode, RepositoryName},
     message::{Draft, State},
     name::Name,
-    op::{CancelMode, HeldLock, HeldMessage, Kind, Scope, WriteClass},
+    op::{CancelMode, HeldLock, HeldMessage, Scope, WriteClass},
     task::{Refusal, Status, request::Prepared, spec::Schedule},
 };
 use relaymesh_store::{Blobs, Content, ContentKey};
@@ -190,6 +190,8 @@ pub enum MessageCommand {
         worker: WorkerId,
         /// For how long without a word.
         lease_ms: u64,
+        /// This one and no other.
+        only: Option<(ThreadId, MessageId)>,
     },
     /// It is dealt with.
     Acknowledge {
@@ -562,38 +564,4 @@ fn kept(scope: Scope) -> &'static str {
         Scope::Log => "old ops go when it is compacted",
         Scope::Task(_) | Scope::Thread(_) => "it is not over",
     }
-}
-
-/// Something that became durable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
-    /// Where on the log.
-    pub pos: u64,
-    /// What happened.
-    pub kind: Kind,
-    /// Which task.
-    pub task: TaskId,
-    /// The task's trace.
-    pub trace_id: u128,
-    /// Where the task rests now.
-    pub status: Status,
-    /// Every step that changed since the last event of this task.
-    pub steps: Vec<StepEvent>,
-}
-
-/// How a step stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepEvent {
-    /// Its place.
-    pub index: u16,
-    /// Its name.
-    pub name: Name,
-    /// Who does it.
-    pub agent: Name,
-    /// Where it rests.
-    pub status: Status,
-    /// Which attempt.
-    pub attempt: u32,
-    /// Why it last failed.
-    pub error: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! What follows a commit, however it ended.
 
 use super::{
+    ask::Question,
     batch::{After, InFlight, Open},
     command::{Answer, Error, Reply},
     engine::Engine,
@@ -52,6 +53,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             overflow,
             passed,
             events,
+            posted,
+            asked: _,
         } = after;
         for key in keys {
             if self.keys.get(&key).is_some_and(|(batch, _)| *batch <= number) {
@@ -60,6 +63,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         // Watchers first: whoever is answered has been told of everything that led there.
         self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
+        self.listeners.retain_mut(|listener| posted.iter().all(&mut *listener));
         for (reply, answer) in replies {
             reply(answer);
         }
@@ -127,7 +131,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             let at_ms = self.world.now().mono_ms.saturating_add(timeout_ms);
             self.attempts.set_timeout(hold.step, hold.epoch, at_ms);
         }
+        let asks = self.world.asks(&agent);
         let outcome = match self.input(hold, batch) {
+            Ok(input) if asks => self.ask(Question { hold, namespace, name, agent, input }),
             Ok(input) => self.world.start(Work { hold, namespace, name, agent, attempt, input }),
             Err(super::input::Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
@@ -169,6 +175,9 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.waiters.entry(task).or_default().extend(replies);
             }
             self.untold.extend(after.outcomes);
+            for hold in after.asked {
+                self.attempts.end(hold.step, hold.epoch); // and then it is found without an attempt, and asked again
+            }
             for name in after.namespaces {
                 self.namespaces.remove(&name);
             }

@@ -9,6 +9,9 @@ use relaymesh_core::{
 };
 use relaymesh_store::{Error, Queue, Reader, StepKey};
 
+/// How long a step waits for an answer before it is asked again, unless it has a timeout.
+const ANSWER_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
+
 impl<R: Reader, W: World> Engine<R, W> {
     /// A step became ready. Claimed in this very batch if a slot is free and nobody waits before it.
     pub(super) fn offer(&mut self, task: TaskId, index: u16) {
@@ -98,6 +101,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
             self.attempts.begin(hold.step, epoch, worker, Vec::new());
             self.open.after.leases.push(hold);
+            if lease.worker == self.asker {
+                self.open.after.starts.push(hold);
+            }
         }
     }
 
@@ -119,7 +125,10 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn claim_own(&mut self, task: TaskId, index: u16) {
         let caller = self.itself.clone();
-        let (worker, lease_ms) = (self.worker, self.config.lease_timeout_ms);
+        let asks =
+            self.step(task, index).is_some_and(|(step, _)| !step.is_inward() && self.world.asks(&step.spec.agent));
+        let own = (self.worker, self.config.lease_timeout_ms);
+        let (worker, lease_ms) = if asks { (self.asker, ANSWER_MS_MAX) } else { own };
         // A refusal means that the step was cancelled or claimed meanwhile: it is not ours to run.
         let _ = self.claim(&caller, StepId { task, index }, worker, lease_ms);
     }

@@ -1,11 +1,13 @@
 //! The driver without threads.
 
 use super::{
+    ask::asker,
     attempts::Attempts,
     batch::{InFlight, Open},
     cache::Cache,
-    command::{Caller, Event, Reply},
+    command::{Caller, Reply},
     commit::earlier,
+    event::{Event, Posted},
     life::Compaction,
     namespaces,
     parked::Parked,
@@ -72,6 +74,8 @@ pub struct Engine<R, W> {
     pub(super) node: NodeId,
     /// The world's own agents are one worker, named after the node: after a restart its leases are known to be dead.
     pub(super) worker: WorkerId,
+    /// Steps that wait for an answer are held by another one: their answers may come after a restart, so its leases outlive it.
+    pub(super) asker: WorkerId,
     pub(super) itself: Caller,
     pub(super) head: Head,
     pub(super) hlc: HlcClock,
@@ -102,6 +106,7 @@ pub struct Engine<R, W> {
     pub(super) compaction: Option<Compaction>,
     pub(super) waiters: HashMap<TaskId, Vec<Reply>>,
     pub(super) watchers: Vec<Watcher>,
+    pub(super) listeners: Vec<Listener>,
     pub(super) window: Lanes<(TaskId, u16)>,
     pub(super) windowed: BTreeSet<StepKey>,
     /// Whether the store may hold steps that are ready and not in the window.
@@ -132,6 +137,9 @@ pub struct Engine<R, W> {
 /// Takes events; `false` ends the subscription.
 pub(super) type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
 
+/// Takes news of messages; `false` ends the subscription.
+pub(super) type Listener = Box<dyn FnMut(&Posted) -> bool + Send>;
+
 impl<R: Reader, W: World> Engine<R, W> {
     /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
     pub fn new(mut reader: R, mut world: W, config: Config) -> Result<Self, Error> {
@@ -148,6 +156,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             world,
             node,
             worker: WorkerId::from_bytes(node.to_bytes()),
+            asker: asker(node),
             itself: Caller { author: name("node")?, source: name("driver")? },
             hlc: head.hlc().map_or_else(|| HlcClock::new(node), HlcClock::resume),
             open: Open::new(head.clone()),
@@ -168,6 +177,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             compaction: None,
             waiters: HashMap::new(),
             watchers: Vec::new(),
+            listeners: Vec::new(),
             windowed: BTreeSet::new(),
             backlog: true,
             fell_due: false,
@@ -224,6 +234,11 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
     pub fn watch(&mut self, watcher: impl FnMut(&Event) -> bool + Send + 'static) {
         self.watchers.push(Box::new(watcher));
+    }
+
+    /// Tells `listener` of messages that wait or are over, from now on, until it returns `false`.
+    pub fn listen(&mut self, listener: impl FnMut(&Posted) -> bool + Send + 'static) {
+        self.listeners.push(Box::new(listener));
     }
 
     /// Whether the batch being decided has room for more.

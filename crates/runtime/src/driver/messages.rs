@@ -31,8 +31,8 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.fits(&letter.content)?;
                 self.send(caller, *letter)
             }
-            MessageCommand::Take { namespace, agent, worker, lease_ms } => {
-                self.take(caller, &namespace, &agent, worker, lease_ms)
+            MessageCommand::Take { namespace, agent, worker, lease_ms, only } => {
+                self.take(caller, &namespace, &agent, (worker, lease_ms), only)
             }
             MessageCommand::Acknowledge { thread, held } => {
                 self.about_message(caller, thread, Body::AcknowledgeMessage { held })?;
@@ -57,7 +57,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// Sending the same message again is the same message: whoever did not hear the answer asks again.
-    fn send(&mut self, caller: &Caller, letter: Letter) -> Result<Answer, Error> {
+    pub(super) fn send(&mut self, caller: &Caller, letter: Letter) -> Result<Answer, Error> {
         let Letter { namespace, thread, message, from, to, priority, reply_to, asks, media, content, .. } = letter;
         let now_ms = self.world.now().wall_ms;
         let thread = thread.unwrap_or_else(|| ThreadId::new(now_ms, self.world.random()));
@@ -102,30 +102,42 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(())
     }
 
-    /// The first message of the highest lane that has one.
+    /// The first message of the highest lane that has one; or that one and no other.
     fn take(
         &mut self,
         caller: &Caller,
         namespace: &Name,
         agent: &Name,
-        worker: WorkerId,
-        lease_ms: u64,
+        (worker, lease_ms): (WorkerId, u64),
+        only: Option<(ThreadId, MessageId)>,
     ) -> Result<Answer, Error> {
+        let next = match only {
+            Some(named) => Some(named),
+            None => self.next_for(namespace, agent)?,
+        };
+        let Some((thread, message)) = next else { return Ok(Answer::Taken(None)) };
+        let scope = Scope::Thread(thread);
+        if self.thread(scope)?.is_none_or(|rows| rows.thread.namespace != *namespace) {
+            return Err(Error::Message(Refusal::NoThread));
+        }
+        let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
+        let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
+        let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
+        self.about_message(caller, thread, body)?;
+        self.taken(thread, message, token)
+    }
+
+    fn next_for(&mut self, namespace: &Name, agent: &Name) -> Result<Option<(ThreadId, MessageId)>, Error> {
         let now_ms = self.world.now().wall_ms;
         // Whatever is not visible yet is in one of two batches, so among so many one is free, if none is too old.
         let on_their_way = self.in_flight.as_ref().map_or(0, |in_flight| in_flight.batch.ops.len());
         let limit = 1 + on_their_way + self.open.batch.ops.len();
         for priority in Priority::ALL {
-            if let Some((thread, message)) = self.next_in(namespace, agent, priority, now_ms, limit)? {
-                let scope = Scope::Thread(thread);
-                let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
-                let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
-                let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
-                self.write_about(scope, namespace.clone(), caller, body)?;
-                return self.taken(thread, message, token);
+            if let Some(found) = self.next_in(namespace, agent, priority, now_ms, limit)? {
+                return Ok(Some(found));
             }
         }
-        Ok(Answer::Taken(None))
+        Ok(None)
     }
 
     /// The first message of a lane that can be delivered.

@@ -16,6 +16,7 @@
 //!
 //! [`Driver`] puts an engine and a store on two threads. A simulator steps the same engine by hand.
 
+mod ask;
 mod attempts;
 mod author;
 mod batch;
@@ -24,12 +25,14 @@ mod command;
 mod commit;
 mod dispatch;
 mod engine;
+mod event;
 mod input;
 mod life;
 mod locks;
 mod messages;
-mod namespaces;
+pub(crate) mod namespaces;
 mod parked;
+mod proof;
 mod recover;
 mod scopes;
 mod sizes;
@@ -41,10 +44,12 @@ mod verbs;
 mod tests;
 
 pub use command::{
-    Answer, Caller, Command, Delivery, Error, Event, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
-    Request, StepEvent, Submit, Until,
+    Answer, Caller, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
+    Request, Submit, Until,
 };
 pub use engine::{Config, Engine};
+pub use event::{Event, Posted, StepEvent};
 pub use namespaces::NAMESPACES_MAX;
+pub use proof::{NoProof, Proof};
 pub use sizes::Sizes;
 pub use threads::{Driver, Glance, Handle};

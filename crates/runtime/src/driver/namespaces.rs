@@ -26,7 +26,7 @@ const PAGE: usize = 256;
 
 /// Every namespace that the store has, and the one that is always there. Scopes are in the order of their sorts, and
 /// namespaces are the last of them.
-pub(super) fn load<R: Reader>(reader: &mut R) -> Result<BTreeSet<Name>, relaymesh_store::Error> {
+pub(crate) fn load<R: Reader>(reader: &mut R) -> Result<BTreeSet<Name>, relaymesh_store::Error> {
     let default = DEFAULT.parse::<Name>();
     let default = default.map_err(|error| relaymesh_store::Error::Unusable { detail: error.to_string() })?;
     let mut found = BTreeSet::from([default]);

@@ -4,12 +4,13 @@
 //! well be alive: its lease gets one fresh full term.
 
 use super::{attempts::Worker, engine::Engine};
-use crate::world::World;
+use crate::world::{Hold, World};
 use relaymesh_core::{
     id::StepId,
     op::{Body, ExpireReason},
 };
-use relaymesh_store::{Error, Reader};
+use relaymesh_store::{Batch, Error, Reader};
+use std::sync::Arc;
 
 const PAGE: usize = 256;
 
@@ -47,6 +48,11 @@ impl<R: Reader, W: World> Engine<R, W> {
             let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
             self.attempts.begin(step, epoch, worker, Vec::new());
             self.attempts.renew(step, mono_ms);
+            if lease.worker == self.asker {
+                // It may have been claimed and not yet asked. Asking again is asking once.
+                let hold = Hold { step, epoch, token: lease.token };
+                self.to_start.push_back((hold, Arc::new(Batch::new(self.head.clone()))));
+            }
         }
     }
 }

@@ -5,13 +5,14 @@
 use super::{
     command::{Caller, Error},
     engine::Engine,
+    event::Posted,
 };
 use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,
     kernel::{self, Effect, Refusal, Rows},
     lock::RepositoryRows,
-    message::ThreadRows,
+    message::{self, ThreadRows},
     name::Name,
     op::{Body, HeldLock, Scope},
 };
@@ -99,6 +100,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             entry.dirty = true;
             self.open.after.touched_scopes.push(scope);
         }
+        let posted = if self.listeners.is_empty() { Vec::new() } else { posted(entry.rows.as_ref(), &effects) };
+        self.open.after.posted.extend(posted);
         self.append(&op);
         Ok(effects)
     }
@@ -186,6 +189,18 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         Ok(())
     }
+}
+
+/// Who has something to look at in their inbox, or need not look any more.
+fn posted(rows: Option<&Rows>, effects: &[Effect]) -> Vec<Posted> {
+    use message::Effect::{Answered, End, Hand, Offer, Stop, Wake};
+    let Some(rows) = rows.and_then(Rows::thread) else { return Vec::new() };
+    let about = effects.iter().filter_map(|effect| match effect {
+        Effect::Thread(Offer { message } | Wake { message, .. } | End { message, .. }) => rows.messages.get(message),
+        Effect::Thread(Hand { .. } | Stop { .. } | Answered { .. }) | Effect::Task(_) | Effect::Repository(_) => None,
+    });
+    let namespace = &rows.thread.namespace;
+    about.map(|row| Posted { namespace: namespace.clone(), to: row.draft.to.clone(), due_ms: row.due_ms }).collect()
 }
 
 /// The kernel's refusal in the words of the machine that made it.

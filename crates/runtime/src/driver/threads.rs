@@ -1,8 +1,9 @@
 //! The engine on two threads: one decides, one commits.
 
 use super::{
-    command::{Answer, Caller, Command, Error, Event, Request},
-    engine::{Config, Engine, Watcher},
+    command::{Answer, Caller, Command, Error, Request},
+    engine::{Config, Engine, Listener, Watcher},
+    event::{Event, Posted},
     sizes::Sizes,
 };
 use crate::{
@@ -33,6 +34,7 @@ enum Input {
     Finished(Finished),
     Spent(Spend),
     Watch(Watcher),
+    Listen(Listener),
     Look(Looker),
     Refresh,
     Configure(Box<Config>),
@@ -154,6 +156,11 @@ impl Handle {
         // A driver that has stopped has nothing to tell.
         let _ = self.inputs.send(Input::Watch(Box::new(watcher)));
     }
+
+    /// Tells `listener` of messages that wait or are over, from now on, until it returns `false`.
+    pub fn listen(&self, listener: impl FnMut(&Posted) -> bool + Send + 'static) {
+        let _ = self.inputs.send(Input::Listen(Box::new(listener)));
+    }
 }
 
 /// The kernel thread: takes in what has come, decides as much as the batch has room for, and looks after the writer in
@@ -201,6 +208,7 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Finished(finished) => self.engine.handle_finished(finished),
             Input::Spent(spend) => self.engine.handle_spent(spend),
             Input::Watch(watcher) => self.engine.watch(watcher),
+            Input::Listen(listener) => self.engine.listen(listener),
             Input::Refresh => self.engine.handle_refresh(),
             Input::Configure(config) => self.engine.handle_configured(*config),
             Input::Look(looker) => looker(Glance {

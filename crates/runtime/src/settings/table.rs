@@ -174,5 +174,6 @@ settings! {
     max_consecutive_high: u64 = 100, Some((1, 1_000_000)), NextStart, "Urgent steps in a row before a less urgent one must run.";
     graceful_timeout_ms: u64 = 15_000, Some((1_000, 600_000)), AtOnce, "How long the daemon takes to stop; agents have two thirds of it to end.";
     min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "With less than this free on the disk nothing more is written.";
+    bus_orphan_ms: u64 = 3_600_000, Some((0, 30 * DAY_MS)), AtOnce, "How long a payload on the file bus may wait for its meta file.";
     max_clock_drift_ms: u64 = 60_000, Some((100, DAY_MS)), NotYet, "How far the clock of another node may be ahead.";
 }

@@ -65,6 +65,7 @@ impl Recipient {
             agent: self.agent.clone(),
             worker: self.worker,
             lease_ms,
+            only: None,
         })
     }
 

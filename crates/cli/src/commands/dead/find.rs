@@ -131,7 +131,9 @@ impl Selection {
     }
 
     fn fits_task(&self, name: &Name, died_ms: u64) -> bool {
-        self.flow.as_ref().is_none_or(|flow| flow == name) && self.is_then(died_ms)
+        // A task that is called as a message was a delivery of it, and the message tells of that itself.
+        let is_delivery = self.flow.is_none() && name.as_str().parse::<MessageId>().is_ok();
+        !is_delivery && self.flow.as_ref().is_none_or(|flow| flow == name) && self.is_then(died_ms)
     }
 
     fn is_then(&self, died_ms: u64) -> bool {

@@ -21,8 +21,9 @@ pub(super) fn check(context: &Context, report: &mut Report) {
         }
     };
     confined(&agents, report);
+    let is_process = |script: &Script| script.http.is_none() && !script.inbox;
     let is_missing =
-        |script: &Script| script.http.is_none() && script.command.first().is_none_or(|name| program(name).is_none());
+        |script: &Script| is_process(script) && script.command.first().is_none_or(|name| program(name).is_none());
     let missing: Vec<String> = agents
         .iter()
         .filter(|(_, script)| is_missing(script))

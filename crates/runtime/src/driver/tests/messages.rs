@@ -51,7 +51,7 @@ fn send(rig: &mut Rig, letter: Letter) -> (ThreadId, MessageId) {
 
 fn take(rig: &mut Rig, agent: &str) -> Option<Delivery> {
     let (namespace, agent) = (name("default"), name(agent));
-    let command = MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS };
+    let command = MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS, only: None };
     match rig.call(Command::Message(command)) {
         Ok(Answer::Taken(delivery)) => delivery.map(|delivery| *delivery),
         other => panic!("not taken: {other:?}"),
@@ -92,7 +92,7 @@ fn two_takers_in_one_batch_get_two_messages() {
     let sent = [send(&mut rig, letter("reviewer", "1")), send(&mut rig, letter("reviewer", "2"))];
     let take = || {
         let (namespace, agent) = (name("default"), name("reviewer"));
-        Command::Message(MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS })
+        Command::Message(MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS, only: None })
     };
     let answers = [rig.send(take()), rig.send(take()), rig.send(take())];
     rig.settle();
@@ -311,7 +311,7 @@ fn a_thread_that_was_purged_may_begin_again_in_the_same_batch() {
     let taken = {
         let (namespace, agent) = (name("default"), name("reviewer"));
         rig.settle();
-        let command = MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS };
+        let command = MessageCommand::Take { namespace, agent, worker: worker(1), lease_ms: LEASE_MS, only: None };
         rig.call(Command::Message(command))
     };
     answers.into_iter().for_each(|answer| drop(answer.try_recv().unwrap().unwrap()));

@@ -1,5 +1,6 @@
 //! The engine, stepped by hand on the memory store, with a world whose clock the test moves.
 
+mod asking;
 mod disk;
 mod flows;
 mod leases;
@@ -77,7 +78,7 @@ pub(super) struct Levers {
 }
 
 /// `echo` answers at once, `fail` fails at once, `hold` is finished by the test, and so are `narrow` and `slim`, which have two places
-/// together; nobody else is known.
+/// together; `oracle` is asked by messages; nobody else is known.
 pub(super) struct TestWorld(Arc<Mutex<Levers>>, Vec<Pool>);
 
 impl World for TestWorld {
@@ -97,11 +98,15 @@ impl World for TestWorld {
     }
 
     fn knows(&self, agent: &Name) -> bool {
-        ["echo", "fail", "hold", "narrow", "slim"].contains(&agent.as_str())
+        ["echo", "fail", "hold", "narrow", "slim", "oracle"].contains(&agent.as_str())
     }
 
     fn pools(&self, agent: &Name) -> &[Pool] {
         if agent.as_str() == "narrow" || agent.as_str() == "slim" { &self.1 } else { &[] }
+    }
+
+    fn asks(&self, agent: &Name) -> bool {
+        agent.as_str() == "oracle"
     }
 
     fn hold(&mut self, agent: &Name, _: &str, until_ms: Option<u64>, _: bool) -> Option<u64> {

@@ -101,7 +101,7 @@ fn r26_nothing_is_put_into_a_namespace_that_is_not_there() {
 fn whoever_only_looks_or_speaks_of_what_is_there_is_answered_as_ever() {
     let mut rig = Rig::new();
     let (namespace, agent) = (name("nowhere"), name("reviewer"));
-    let take = MessageCommand::Take { namespace, agent, worker: WorkerId::new(1, 1), lease_ms: 1_000 };
+    let take = MessageCommand::Take { namespace, agent, worker: WorkerId::new(1, 1), lease_ms: 1_000, only: None };
     assert_eq!(rig.call(Command::Message(take)), Ok(Answer::Taken(None)));
     let held = HeldLock { token: LeaseToken::new(1, 1), fence: 1 };
     let release = LockCommand::Release { namespace: name("nowhere"), repository: "app".parse().unwrap(), held };

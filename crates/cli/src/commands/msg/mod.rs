@@ -1,4 +1,8 @@
-//! `relaymesh message`
+//! `relaymesh msg`
+
+mod inbox;
+mod thread;
+mod wait;
 
 use crate::{
     args::Context,
@@ -14,24 +18,28 @@ use relaymesh_core::{
     id::{MessageId, ThreadId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::HeldMessage,
 };
-use relaymesh_runtime::driver::{Answer, Command as DriverCommand, Delivery, Letter, MessageCommand};
+use relaymesh_runtime::driver::{Answer, Command as DriverCommand, Delivery, Letter, MessageCommand, Proof};
 use relaymesh_store::Content;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh message send --to reviewer --input '{\"diff\": \"…\"}'
-  relaymesh message take --agent reviewer              prints the message and HELD, or nothing
-  relaymesh message reply HELD --input '\"looks good\"'
-  relaymesh message ack HELD";
+  relaymesh msg send --to echo --input '\"hello\"' --wait      an agent that runs here answers by itself
+  relaymesh msg send --to reviewer --input '{\"diff\": \"…\"}'
+  relaymesh msg inbox --agent reviewer                 what waits for it
+  relaymesh msg take --agent reviewer              prints the message and HELD, or nothing
+  relaymesh msg reply HELD --input '\"looks good\"'
+  relaymesh msg ack HELD
+  relaymesh msg thread THREAD                          the whole conversation";
 
 const LEASE_MS: u64 = 120_000;
 
 /// Send messages to agents, take them, answer them
 ///
-/// Delivery is at least once: whoever takes a message and stays silent loses it to the next, until it is acknowledged,
+/// An agent that runs here deals with its messages by itself, as long as the daemon runs, and its result is the answer. What is for
+/// anybody else waits in their inbox. Delivery is at least once: whoever takes a message and stays silent loses it to the next, until it is acknowledged,
 /// answered, too old, or was delivered too often.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -39,6 +47,12 @@ pub(crate) enum Command {
     /// Say something to an agent, and print THREAD and MESSAGE
     #[command(after_help = EXAMPLES)]
     Send(Box<SendArgs>),
+    /// Show what waits in an inbox
+    #[command(after_help = EXAMPLES)]
+    Inbox(inbox::Args),
+    /// Show a conversation
+    #[command(after_help = EXAMPLES)]
+    Thread(thread::Args),
     /// Take the next message for an agent
     #[command(after_help = EXAMPLES)]
     Take {
@@ -53,15 +67,15 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Ack {
         /// What `take` printed
-        #[arg(value_name = "HELD", value_parser = held)]
-        held: Held,
+        #[arg(value_name = "HELD")]
+        held: Proof,
     },
     /// The message is dealt with, and this is the answer
     #[command(after_help = EXAMPLES)]
     Reply {
         /// What `take` printed
-        #[arg(value_name = "HELD", value_parser = held)]
-        held: Held,
+        #[arg(value_name = "HELD")]
+        held: Proof,
         /// What to say: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
         input: String,
@@ -70,8 +84,8 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Fail {
         /// What `take` printed
-        #[arg(value_name = "HELD", value_parser = held)]
-        held: Held,
+        #[arg(value_name = "HELD")]
+        held: Proof,
         /// Another delivery would not help
         #[arg(long)]
         r#final: bool,
@@ -118,17 +132,26 @@ pub(crate) struct SendArgs {
     /// How often it may be delivered
     #[arg(long, value_name = "N", default_value_t = 5)]
     max_deliveries: u32,
-}
-
-/// A delivery, as it is printed: THREAD:MESSAGE:EPOCH:TOKEN.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
-    thread: ThreadId,
-    held: HeldMessage,
+    /// Wait for the answer, and print it
+    #[arg(long)]
+    wait: bool,
+    /// Wait at most this long
+    #[arg(long, value_name = "S", requires = "wait")]
+    timeout_s: Option<u64>,
 }
 
 pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
-    let command = self::command(command, context)?;
+    let command = match command {
+        Command::Inbox(args) => return inbox::run(&args, context),
+        Command::Thread(args) => return thread::run(&args, context),
+        Command::Send(send) if send.wait => return send_and_wait(*send, context),
+        other @ (Command::Send(_)
+        | Command::Take { .. }
+        | Command::Ack { .. }
+        | Command::Reply { .. }
+        | Command::Fail { .. }
+        | Command::Retry { .. }) => self::command(other, context)?,
+    };
     match link::once(context, Missing::Make, DriverCommand::Message(command))? {
         Answer::Message { thread, message, state } if context.json => {
             output::value(&json!({ "thread": thread, "message": message, "state": state }));
@@ -166,6 +189,15 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
+fn send_and_wait(send: SendArgs, context: &Context) -> Result<Exit, Error> {
+    let patience = send.timeout_s.map(Duration::from_secs);
+    let from = send.from.clone().unwrap_or_else(|| context.caller.author.clone());
+    let letter = self::command(Command::Send(Box::new(send)), context)?;
+    let answer = link::once(context, Missing::Make, DriverCommand::Message(letter))?;
+    let Answer::Message { thread, message, .. } = answer else { return Err(link::unexpected(&answer)) };
+    wait::run(context, (thread, message), &from, patience)
+}
+
 fn command(command: Command, context: &Context) -> Result<MessageCommand, Error> {
     let content =
         |argument: &str| Ok::<Content, Error>(Content::Inline(flow::input(argument)?.to_string().into_bytes()));
@@ -185,15 +217,18 @@ fn command(command: Command, context: &Context) -> Result<MessageCommand, Error>
             ttl_ms: send.ttl_ms,
             max_deliveries: send.max_deliveries,
         })),
+        Command::Inbox(_) | Command::Thread(_) => {
+            return Err(Error::new(Code::Internal, "a command that only looks was about to be sent"));
+        }
         Command::Take { agent, lease_ms } => {
             let worker = WorkerId::new(time::now_ms(), rand::random());
-            MessageCommand::Take { namespace: context.namespace.clone(), agent, worker, lease_ms }
+            MessageCommand::Take { namespace: context.namespace.clone(), agent, worker, lease_ms, only: None }
         }
-        Command::Ack { held: Held { thread, held } } => MessageCommand::Acknowledge { thread, held },
-        Command::Reply { held: Held { thread, held }, input } => {
+        Command::Ack { held: Proof { thread, held } } => MessageCommand::Acknowledge { thread, held },
+        Command::Reply { held: Proof { thread, held }, input } => {
             MessageCommand::Reply { thread, held, media: Media::Json, content: content(&input)? }
         }
-        Command::Fail { held: Held { thread, held }, r#final, error } => {
+        Command::Fail { held: Proof { thread, held }, r#final, error } => {
             MessageCommand::Fail { thread, held, retryable: !r#final, error }
         }
         Command::Retry { thread, message } => {
@@ -207,7 +242,7 @@ fn show(reader: &mut impl relaymesh_store::Reader, delivery: &Delivery, context:
     let missing = || Error::new(Code::Damaged, format!("the content of {} is missing", draft.id));
     let bytes = reader.bytes(*content)?.ok_or_else(missing)?;
     draft.content.check(&bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
-    let proof = format!("{thread}:{}:{}:{}", held.message, held.epoch, held.token);
+    let proof = Proof { thread: *thread, held: *held }.to_string();
     let text = String::from_utf8_lossy(&bytes);
     if context.json {
         let content: Value = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(text));
@@ -218,21 +253,7 @@ fn show(reader: &mut impl relaymesh_store::Reader, delivery: &Delivery, context:
     } else {
         output::line(&proof);
         output::line(&text);
-        output::note(&format!("from {}; `relaymesh message ack` or `reply` when it is dealt with", draft.from));
+        output::note(&format!("from {}; `relaymesh msg ack` or `reply` when it is dealt with", draft.from));
     }
     Ok(())
-}
-
-fn held(text: &str) -> Result<Held, String> {
-    let wrong = || format!("`{text}` is not THREAD:MESSAGE:EPOCH:TOKEN, as `message take` prints it");
-    let parts: Vec<&str> = text.split(':').collect();
-    let [thread, message, epoch, token] = parts[..] else { return Err(wrong()) };
-    Ok(Held {
-        thread: thread.parse().map_err(|_| wrong())?,
-        held: HeldMessage {
-            message: message.parse().map_err(|_| wrong())?,
-            epoch: epoch.parse().map_err(|_| wrong())?,
-            token: token.parse().map_err(|_| wrong())?,
-        },
-    })
 }

@@ -1,0 +1,113 @@
+//! Who carries messages in the daemon: the post, for agents that run here, and the file bus, for programs that only rename files.
+//! Each has a thread of its own.
+
+use super::{
+    log::{Level, Log},
+    settings::Live,
+};
+use crate::{
+    agents,
+    args::Context,
+    error::{Code, Error},
+    root,
+    session::Session,
+    time,
+};
+use relaymesh_agents::Agents;
+use relaymesh_core::{id::NodeId, name::Name};
+use relaymesh_runtime::{
+    bus::{self, Bell, Bus, Means, Told},
+    driver::Caller,
+    post::{self, Post},
+};
+use serde_json::json;
+use std::{
+    io,
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
+    thread::{self, JoinHandle},
+};
+
+/// Both carriers.
+pub(super) struct Carriers {
+    post: (Sender<post::News>, JoinHandle<()>),
+    bus: (Sender<bus::News>, Bell, JoinHandle<()>),
+}
+
+impl Carriers {
+    /// Starts both. What waits already comes first.
+    pub(super) fn start(
+        context: &Context,
+        session: &Session,
+        node: NodeId,
+        live: &Arc<Live>,
+        log: &Log,
+    ) -> Result<Self, Error> {
+        let agents = agents::read(&context.root)?;
+        let as_source = |source: &str| {
+            let source = source.parse::<Name>().map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+            Ok::<_, Error>(Caller { author: context.caller.author.clone(), source })
+        };
+        let warns = log.clone();
+        let (posted, to_post) = mpsc::channel();
+        let post = Post::new(
+            (root::read(&context.root)?, session.blobs()),
+            (session.handle().clone(), as_source("post")?),
+            node,
+            agents.clone(),
+            time::now_ms,
+            posted.clone(),
+            move |words| warns.say(Level::Error, "messages_undelivered", json!({ "error": words })),
+        );
+        let posting = spawn("post", move || post.run(&to_post))?;
+        let (live, says) = (Arc::clone(live), log.clone());
+        let (bus, bell) = Bus::new(Means {
+            root: context.root.clone(),
+            reader: root::read(&context.root)?,
+            blobs: session.blobs(),
+            handle: session.handle().clone(),
+            caller: as_source("bus")?,
+            node,
+            agents,
+            settings: Box::new(move || live.settings()),
+            now_ms: time::now_ms,
+            tell: Box::new(move |Told { is_problem, event, about }| {
+                says.say(if is_problem { Level::Warn } else { Level::Info }, event, about);
+            }),
+        })
+        .map_err(|error| failed("open the file bus", &error))?;
+        let (news, to_bus) = mpsc::channel();
+        let carrying = spawn("bus", move || bus.run(&to_bus))?;
+        Ok(Self { post: (posted, posting), bus: (news, bell, carrying) })
+    }
+
+    /// Takes news of the agents.
+    pub(super) fn agents(&self) -> impl Fn(&Agents) + Send + Sync + 'static {
+        let (post, bus, bell) = (self.post.0.clone(), self.bus.0.clone(), self.bus.1.clone());
+        move |agents| {
+            // Whoever has ended needs no news.
+            let _ = post.send(post::News::Agents(agents.clone()));
+            let _ = bus.send(bus::News::Agents(agents.clone()));
+            bell.ring();
+        }
+    }
+
+    /// Ends both.
+    pub(super) fn end(self) {
+        let _ = self.post.0.send(post::News::End);
+        let _ = self.bus.0.send(bus::News::End);
+        self.bus.1.ring();
+        let _ = self.post.1.join();
+        let _ = self.bus.2.join();
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|error| failed("start a thread", &error))
+}
+
+fn failed(what: &str, error: &io::Error) -> Error {
+    Error::new(Code::DaemonFailed, format!("the daemon cannot {what}: {error}"))
+}
