@@ -25,6 +25,8 @@ pub(crate) struct Tap {
     held: Vec<u8>,
     /// Whether somebody may be reading along: nothing is held back then.
     is_live: bool,
+    /// Bytes that were said, kept or not.
+    heard: u64,
     file: Option<File>,
     line: Line,
     is_over: bool,
@@ -43,6 +45,7 @@ impl Tap {
             room: bytes_max,
             held: Vec::new(),
             is_live: false,
+            heard: 0,
             file: None,
             line,
             is_over: false,
@@ -71,6 +74,11 @@ impl Tap {
         self.is_over
     }
 
+    /// How many bytes were said, kept or not.
+    pub(crate) fn said_bytes(&self) -> u64 {
+        self.heard
+    }
+
     /// The last line that says something.
     pub(crate) fn last_line(&self) -> String {
         self.line.last()
@@ -81,7 +89,9 @@ impl Tap {
     /// Gives what was taken in.
     pub(crate) fn take<'a>(&mut self, buffer: &'a mut [u8]) -> Cow<'a, [u8]> {
         let Some(pipe) = &mut self.pipe else { return Cow::Borrowed(&[]) };
-        let said = match pipe.read(buffer) {
+        let read = pipe.read(buffer);
+        self.heard += read.as_ref().map_or(0, |count| *count as u64);
+        let said = match read {
             Ok(0) => {
                 self.pipe = None;
                 Cow::Owned(self.redactor.finish())
@@ -202,7 +212,7 @@ mod tests {
     fn what_is_over_the_limit_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         for (said, is_over) in [(100, true), (65, true), (64, false)] {
-            let tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
+            let mut tap = tapped(&vec![b'x'; said], folder.path().join("out"), 64);
             assert_eq!(tap.is_over(), is_over);
             assert_eq!(tap.read().unwrap().len(), 64);
         }
@@ -224,8 +234,9 @@ mod tests {
         let path = folder.path().join("out");
         assert_eq!(tapped(b"", path.clone(), 10).read().unwrap(), b"");
         assert!(!path.exists());
-        let tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
+        let mut tap = tapped(b"half a result", folder.path().join("no/such/folder"), 100);
         assert_eq!(tap.last_line(), "half a result");
+        tap.go_live();
         assert_eq!(tap.read().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -71,6 +71,10 @@ pub struct Launch {
     pub tag: String,
     /// What it may use.
     pub meter: Meter,
+    /// Where it works instead, if that is somewhere that is there already.
+    pub workdir: Option<PathBuf>,
+    /// What its result must be like: a JSON schema, as text.
+    pub result_schema: Option<String>,
 }
 
 /// Runs attempts. Dropped, it ends all of them and waits until they are gone.

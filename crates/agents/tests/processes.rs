@@ -55,6 +55,8 @@ impl Rig {
             env: vec![("RELAYMESH_STEP".to_owned(), "s".to_owned())],
             tag: format!("{}/{index}", self.owner),
             meter: Meter::default(),
+            workdir: None,
+            result_schema: None,
         });
         key
     }
@@ -139,6 +141,8 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
         env: Vec::new(),
         tag: format!("{}/0", rig.owner),
         meter: Meter::default(),
+        workdir: None,
+        result_schema: None,
     });
     let End::Failed { error, retryable: false } = rig.end() else { panic!("it went on") };
     assert!(error.contains("cannot start `/no/such/program`"), "{error}");
@@ -246,6 +250,8 @@ fn what_uses_more_than_it_may_is_ended_and_what_it_used_is_known() {
             env: Vec::new(),
             tag: format!("{}/{index}", rig.owner),
             meter,
+            workdir: None,
+            result_schema: None,
         });
         let Ended { end, inference } = rig.ends.recv_timeout(PATIENCE).unwrap().1;
         assert_eq!(end, End::Failed { error: why.to_owned(), retryable: false });

@@ -10,6 +10,7 @@ use relaymesh_core::{
     content::Media,
     id::{LeaseToken, StepId},
     name::Name,
+    task::spec::{StepSpec, Terms},
 };
 use relaymesh_store::Content;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,10 @@ pub trait World: Send + 'static {
 
     /// What an attempt of this agent takes a place in for as long as it runs. With none, only the slots of the node bound it.
     fn pools(&self, agent: &Name) -> &[Pool];
+
+    /// Adds to a step that is submitted what its agent here asks of every step, whichever way it came: how long it may take, what a person
+    /// must agree to. `input` is what it is given, if it has something of its own.
+    fn impose(&self, _step: &mut StepSpec, _input: Option<&Content>) {}
 
     /// Takes up what has changed about the agents outside; `true` if anything has.
     fn refresh(&mut self) -> bool {
@@ -88,6 +93,10 @@ pub struct Work {
     pub attempt: u32,
     /// What it is given.
     pub input: Content,
+    /// What it has to keep to.
+    pub terms: Option<Box<Terms>>,
+    /// What a person was asked about it and agreed to, if anything.
+    pub asked: Option<String>,
 }
 
 /// Proof of holding a step.
