@@ -1,21 +1,48 @@
-//! `cargo xtask tools`: the real agent tools that some tests run, from npm, into `target/tools`.
+//! `cargo xtask tools`: the real agent tools that some tests run, from npm and PyPI, into `target/tools`.
 
 use crate::run::{Cmd, Failure, Result, Workspace};
+use std::path::Path;
 
 /// What is installed. One version of each: the tests know what these say.
-const PACKAGES: [&str; 3] = ["node@24.21.0", "@openai/codex@0.166.0", "@anthropic-ai/claude-code@2.1.197"];
+const PACKAGES: [&str; 5] = [
+    "node@24.21.0",
+    "@openai/codex@0.166.0",
+    "@anthropic-ai/claude-code@2.1.197",
+    "@google/gemini-cli@0.61.0",
+    "opencode-ai@1.18.33",
+];
 
 /// Programs that are there afterwards.
-const PROGRAMS: [&str; 3] = ["node", "codex", "claude"];
+const PROGRAMS: [&str; 5] = ["node", "codex", "claude", "gemini", "opencode"];
+
+/// The one that is written in Python, and brings half of PyPI with it.
+const AIDER: &str = "aider-chat==0.86.2";
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");
+    npm(&folder)?;
+    // Without it its tests are skipped and say so; it takes a Python that not every machine has.
+    if let Err(Failure(why)) = aider(&folder) {
+        eprintln!("    aider is not installed: {why}");
+    }
+    Ok(())
+}
+
+fn aider(folder: &Path) -> Result {
+    if folder.join("aider/bin/aider").exists() {
+        return Ok(());
+    }
+    Cmd::new("python3", "-m venv aider").run(folder)?;
+    Cmd::new(folder.join("aider/bin/pip"), "install --quiet --disable-pip-version-check").arg(AIDER).run(folder)
+}
+
+fn npm(folder: &Path) -> Result {
     if PROGRAMS.iter().all(|program| folder.join("node_modules/.bin").join(program).exists()) {
         eprintln!("    the agent tools are in target/tools");
         return Ok(());
     }
     // A folder with a package of its own: npm would look for one further up.
-    let made = std::fs::create_dir_all(&folder)
+    let made = std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(folder.join("package.json"), "{\"private\": true}\n"));
     made.map_err(|error| Failure(format!("cannot prepare {}: {error}", folder.display())))?;
     PACKAGES
@@ -23,5 +50,5 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         .fold(Cmd::new("npm", "install --no-save --no-package-lock --no-audit --no-fund"), |command, package| {
             command.arg(*package)
         })
-        .run(&folder)
+        .run(folder)
 }

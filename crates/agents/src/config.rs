@@ -12,6 +12,12 @@
 //! writable = ["out", "~/.cache/upper"] # where it may write besides its own folder; `confine = false` lets it write everywhere
 //! limits = { processes = 64 }          # and file_bytes, open_files, memory_bytes
 //! result = "text"                      # its result is text, also if it looks like JSON
+//! timeout = "10m"                      # for steps that say none
+//! retry = { max_attempts = 2, base_backoff = "1s", max_backoff = "1m" }    # the same
+//! folder = "../app"                    # works there, not in a folder of its own; then one attempt at once unless `concurrency` says more
+//! confirm = true                       # a person is asked before every step; ["prod", "delete"]: if its input has one of these words
+//! labels = { team = "a" }              # for people and `agent list --label`
+//! kind = "script"                      # or cli: may be said, and is then checked
 //!
 //! [agents.coder]
 //! tool = "codex"                       # or claude, gemini, opencode, aider: what it says is understood, and conversations go on
@@ -21,6 +27,9 @@
 //!
 //! [agents.reviewer]
 //! inbox = true                         # runs nothing here: its steps and messages wait in its inbox, and its answers complete them
+//! [agents.other]                       # a tool that is not known here
+//! command = ["other", "run"]
+//! cli = { prompt = "stdin", output = "jsonl", text = "/message", session = "/id", error = "/error" }
 //! ```
 //!
 //! One with a `url` is reached by HTTP instead: [`crate::http::config`].
@@ -31,7 +40,8 @@ use crate::{
     env,
     http::{Api, Http, address},
     limits::Limits,
-    tool::Tool,
+    rules::{Confirm, Retry},
+    tool::{Generic, Tool},
 };
 use relaymesh_core::{name::Name, task::request::duration};
 use serde::Deserialize;
@@ -74,7 +84,7 @@ pub struct Script {
     /// Who serves it. All agents of a provider are held together when it turns one of them away.
     pub provider: Option<Name>,
     /// Attempts at once.
-    #[serde(default = "default_concurrency")]
+    #[serde(default = "unsaid")]
     pub concurrency: usize,
     /// Names of variables that it gets from the daemon's environment.
     #[serde(default)]
@@ -153,6 +163,24 @@ pub struct Script {
     /// What the fields from `url` on come to.
     #[serde(skip)]
     pub http: Option<Http>,
+    /// What sort of agent it is, if that is said.
+    pub kind: Option<Sort>,
+    /// How long an attempt may take if its step does not say, in milliseconds.
+    #[serde(default, alias = "timeout_ms", deserialize_with = "duration")]
+    pub timeout: Option<u64>,
+    /// How often and how soon a step is tried again that does not say.
+    #[serde(default)]
+    pub retry: Retry,
+    /// Where it works, if not in a folder of its own. A full path, once it is read.
+    pub folder: Option<PathBuf>,
+    /// Whether a person is asked first.
+    #[serde(default)]
+    pub confirm: Confirm,
+    /// What people sort it by.
+    #[serde(default)]
+    pub labels: BTreeMap<Name, String>,
+    /// How a tool is understood that is not known here.
+    pub cli: Option<Box<Generic>>,
 }
 
 /// What is kept of what a model was asked and said (L11).
@@ -175,13 +203,32 @@ pub enum Kind {
     /// Text, whatever it looks like.
     Text,
 }
+
+/// What is wrong with an entry that has both.
 const RUNS_NOTHING: &str = "with `inbox` it runs nothing: leave `command` and `tool` out";
+/// What sort of agent it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// Any command: input on stdin, result on stdout.
+    Script,
+    /// A tool that talks to a language model.
+    Cli,
+    /// Somebody who is reached by HTTP.
+    Http,
+    /// One of those that are there without being written down.
+    Builtin,
+}
 
 /// What a tool may say in all.
 const TOOL_OUTPUT_BYTES: u64 = 64 << 20;
 
-fn default_concurrency() -> usize {
-    4
+/// Attempts at once of an agent that does not say.
+const CONCURRENCY: usize = 4;
+
+/// What stands for nothing until the entry is checked.
+fn unsaid() -> usize {
+    usize::MAX
 }
 
 fn default_grace_ms() -> u64 {
@@ -267,8 +314,19 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
         let runs_nothing = script.command.is_empty() && script.tool.is_none() && script.http.is_none();
         return if runs_nothing { Ok(script) } else { Err(RUNS_NOTHING.to_owned()) };
     }
+    if script.cli.is_some() && script.tool.is_some_and(|tool| tool != Tool::Generic) {
+        return Err("`cli` says how a tool is understood, and this `tool` is known; leave one of them out".to_owned());
+    }
+    if script.cli.is_some() || script.tool == Some(Tool::Generic) {
+        script.tool = Some(Tool::Generic);
+        script.cli.get_or_insert_default().check()?;
+    }
+    ruled(&mut script, folder)?;
     match script.tool {
         _ if script.http.is_some() => {}
+        Some(Tool::Generic) if script.command.is_empty() => {
+            return Err("`command` names no program".to_owned());
+        }
         Some(tool) => {
             if script.command.is_empty() {
                 script.command.push(tool.program().to_owned());
@@ -337,6 +395,42 @@ fn opened(script: &mut Script, root: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// What its entry says about all of its steps.
+fn ruled(script: &mut Script, folder: &Path) -> Result<(), String> {
+    let is = match script.tool {
+        _ if script.http.is_some() => Sort::Http,
+        Some(_) => Sort::Cli,
+        None => Sort::Script,
+    };
+    match script.kind {
+        Some(Sort::Builtin) => return Err("`kind`: builtin agents are there without being written down".to_owned()),
+        Some(said) if said != is => {
+            let (said, is) = (format!("{said:?}").to_lowercase(), format!("{is:?}").to_lowercase());
+            return Err(format!("`kind` is `{said}`, and this is an agent of the kind `{is}`"));
+        }
+        Some(_) | None => {}
+    }
+    script.confirm.check()?;
+    if script.retry.max_attempts == Some(0) {
+        return Err("`retry`: `max_attempts` is at least 1".to_owned());
+    }
+    if script.timeout == Some(0) {
+        return Err("`timeout` is more than nothing".to_owned());
+    }
+    if script.concurrency == unsaid() {
+        // Two at once in one folder would step on each other.
+        script.concurrency = if script.folder.is_some() { 1 } else { CONCURRENCY };
+    }
+    if let Some(path) = &script.folder {
+        let full = std::path::absolute(folder.join(path)).map_err(|error| format!("`folder`: {error}"))?;
+        if !full.is_dir() {
+            return Err(format!("`folder`: there is no folder {}", full.display()));
+        }
+        script.folder = Some(full);
+    }
+    Ok(())
+}
+
 /// The file beside `agents.toml` that this word names. An agent works in a folder of its own, so the name alone would not do.
 fn beside(word: &str, folder: &Path) -> Option<PathBuf> {
     let path = Path::new(word);
@@ -391,6 +485,16 @@ mod tests {
             ("[agents.a]\ncommand = [\"x\"]\nconfine = \"reads\"\n", (3, 11), "true, false or \"writes\""),
             ("[agents.a]\ncommand = [\"x\"]\nwritable = [\"~bob\"]\n", (1, 1), "another user's home folder"),
             ("[agents.a]\ninbox = true\ncommand = [\"x\"]\n", (1, 1), "it runs nothing"),
+            ("[agents.a]\ncommand = [\"x\"]\nkind = \"cli\"\n", (1, 1), "this is an agent of the kind `script`"),
+            ("[agents.a]\ncommand = [\"x\"]\nkind = \"shell\"\n", (3, 8), "unknown variant `shell`"),
+            ("[agents.a]\ncommand = [\"x\"]\ntimeout = \"soon\"\n", (3, 11), "is not a duration"),
+            ("[agents.a]\ncommand = [\"x\"]\nretry = {max_attempts = 0}\n", (1, 1), "at least 1"),
+            ("[agents.a]\ncommand = [\"x\"]\nretry = {attempts = 2}\n", (3, 10), "unknown field `attempts`"),
+            ("[agents.a]\ncommand = [\"x\"]\nfolder = \"gone\"\n", (1, 1), "there is no folder /nowhere/gone"),
+            ("[agents.a]\ncommand = [\"x\"]\nconfirm = \"yes\"\n", (3, 11), "true, false, or a list of words"),
+            ("[agents.a]\ncommand = [\"x\"]\nconfirm = []\n", (1, 1), "an empty list"),
+            ("[agents.a]\ntool = \"codex\"\ncli = {}\n", (1, 1), "leave one of them out"),
+            ("[agents.a]\ncommand = [\"x\"]\ncli = { text = \"message\" }\n", (1, 1), "begins with `/`"),
             ("[agents.a\n", (1, 10), ""),
         ];
         for (text, place, words) in cases {
@@ -398,6 +502,20 @@ mod tests {
             assert_eq!(error.place, Some(place), "{text}: {error}");
             assert!(error.message.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn an_agent_that_works_in_one_folder_works_alone_unless_it_says_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("app")).unwrap();
+        let read = |more: &str| {
+            let text =
+                format!("[agents.a]\ncommand = [\"x\"]\nfolder = \"app\"\nlabels = {{ team = \"a\" }}\n{more}\n");
+            Agents::parse(&text, folder.path()).unwrap().get(&"a".parse().unwrap()).unwrap().clone()
+        };
+        assert_eq!((read("").concurrency, read("").folder), (1, Some(folder.path().join("app"))));
+        assert_eq!(read("concurrency = 3").concurrency, 3);
+        assert_eq!(read("").labels.into_values().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]

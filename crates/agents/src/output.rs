@@ -25,6 +25,8 @@ pub(crate) struct Tap {
     held: Vec<u8>,
     /// Whether somebody may be reading along: nothing is held back then.
     is_live: bool,
+    /// Bytes that were said, kept or not.
+    heard: u64,
     file: Option<File>,
     line: Line,
     is_over: bool,
@@ -43,6 +45,7 @@ impl Tap {
             room: bytes_max,
             held: Vec::new(),
             is_live: false,
+            heard: 0,
             file: None,
             line,
             is_over: false,
@@ -64,6 +67,7 @@ impl Tap {
             path,
             redactor,
             room: bytes_max,
+            heard: 0,
             held: Vec::new(),
             is_live: true,
             file: None,
@@ -109,6 +113,11 @@ impl Tap {
         self.is_over
     }
 
+    /// How many bytes were said, kept or not.
+    pub(crate) fn said_bytes(&self) -> u64 {
+        self.heard
+    }
+
     /// The last line that says something.
     pub(crate) fn last_line(&self) -> String {
         self.line.last()
@@ -119,7 +128,9 @@ impl Tap {
     /// Gives what was taken in.
     pub(crate) fn take<'a>(&mut self, buffer: &'a mut [u8]) -> Cow<'a, [u8]> {
         let Some(pipe) = &mut self.pipe else { return Cow::Borrowed(&[]) };
-        let said = match pipe.read(buffer) {
+        let read = pipe.read(buffer);
+        self.heard += read.as_ref().map_or(0, |count| *count as u64);
+        let said = match read {
             Ok(0) => {
                 self.pipe = None;
                 Cow::Owned(self.redactor.finish())

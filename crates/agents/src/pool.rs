@@ -17,6 +17,7 @@ use crate::{
     spawn::Starter,
     tree,
     watch::{Grace, Watch},
+    workspace::Tree,
 };
 use relaymesh_core::id::StepId;
 use rustix::process::Pid;
@@ -40,6 +41,17 @@ pub type Key = (StepId, u32);
 
 /// Gives what an attempt is given, or says why there is nothing: then the attempt has failed for good.
 pub type Input = Box<dyn FnOnce() -> Result<Given, String> + Send>;
+
+/// Makes a working tree, or says how the attempt ends that cannot have one.
+pub type Prepare = Box<dyn FnOnce() -> Result<Place, End> + Send>;
+
+/// A working tree that is there, and whatever keeps others off it.
+pub struct Place {
+    /// The tree.
+    pub tree: Tree,
+    /// Dropped when the attempt is over.
+    pub guard: Box<dyn Send>,
+}
 
 /// What an attempt is given.
 #[derive(Debug, Default)]
@@ -78,6 +90,14 @@ pub struct Launch {
     pub tag: String,
     /// What it may use.
     pub meter: Meter,
+    /// Where it works instead, if that is somewhere that is there already.
+    pub workdir: Option<PathBuf>,
+    /// What else it may write to.
+    pub opened: Vec<PathBuf>,
+    /// Makes the working tree that it works in, if it wants one. It is asked on a thread of the pool, for git takes its time.
+    pub workspace: Option<Prepare>,
+    /// What its result must be like: a JSON schema, as text.
+    pub result_schema: Option<String>,
 }
 
 /// Runs attempts. Dropped, it ends all of them and waits until they are gone.
@@ -262,7 +282,7 @@ impl Shared {
         while let Some((mut launch, attempt)) = self.next() {
             locked(&attempt.stop).bell = Some(Arc::clone(rings));
             let orders = Orders { attempt: Arc::clone(&attempt), bell: Arc::clone(bell) };
-            let end = self.made(&mut launch, &orders, (&starter, &mut folders, group.as_ref()));
+            let end = self.placed(&mut launch, &orders, (&starter, &mut folders, group.as_ref()));
             // Nobody rings any more. If somebody has, the next attempt looks up once and finds no order of its own.
             locked(&attempt.stop).bell = None;
             locked(&self.desk).under.remove(&launch.key);
@@ -297,6 +317,26 @@ impl Shared {
             Some(group) => any(&|attempt| attempt.group.get() == Some(&group)),
             None => tree::tag(pid).is_some_and(|tag| any(&|attempt| attempt.tag == tag)),
         }
+    }
+
+    /// Makes the attempt in the working tree that it wants, if it wants one.
+    fn placed(
+        &self,
+        launch: &mut Launch,
+        orders: &Orders,
+        means: (&Starter, &mut Folders, Option<&Group<'_>>),
+    ) -> Ended {
+        let Place { tree, guard } = match launch.workspace.take().map(|prepare| prepare()) {
+            None => return self.made(launch, orders, means),
+            Some(Err(end)) => return end.into(),
+            Some(Ok(place)) => place,
+        };
+        launch.workdir = Some(tree.folder().to_owned());
+        launch.opened.push(tree.common().to_owned());
+        let Ended { end, inference } = self.made(launch, orders, means);
+        let end = tree.leave(end);
+        drop(guard);
+        Ended { end, inference }
     }
 
     fn made(
@@ -365,6 +405,10 @@ mod tests {
                 env: Vec::new(),
                 tag: tag.clone(),
                 meter: Meter::default(),
+                workdir: None,
+                opened: Vec::new(),
+                workspace: None,
+                result_schema: None,
             });
             let end = ends.recv_timeout(Duration::from_secs(60)).unwrap();
             let End::Failed { error, retryable: false } = end else { panic!("{end:?}") };

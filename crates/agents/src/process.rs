@@ -7,9 +7,10 @@ use crate::{
     judge::End,
     output,
     pool::{Given, Launch},
+    ran::Ran,
     secret::Secret,
     spawn::{Program, Started, Starter},
-    tool::Run,
+    tool::{Prompt, Run, Tool, Wanted},
     tree,
 };
 use rustix::process::Pid;
@@ -27,6 +28,9 @@ const INPUT: &str = "input";
 /// What a pipe holds on every system, however few pages are left for pipes (`PIPE_BUF`).
 const PIPE_BYTES: usize = 4096;
 
+/// What the file with what its result must be like is called.
+const SCHEMA: &str = "schema.json";
+
 /// What the file with a tool's conversation is called.
 const SESSION: &str = "session";
 
@@ -36,6 +40,8 @@ pub(crate) struct Begun {
     pub(crate) secrets: Vec<Secret>,
     /// The run of the agent tool that it is, if it is one.
     pub(crate) run: Option<Run>,
+    /// What runs, for people.
+    pub(crate) ran: Ran,
 }
 
 /// Makes the folder and starts the process; `born` is told its id.
@@ -56,14 +62,16 @@ pub(crate) fn start(
     let mut words = launch.script.command[1..].to_vec();
     let mut run = None;
     if let Some(tool) = launch.script.tool {
-        let session = launch.folder.with_added_extension(SESSION);
-        let mut begun = Run::new(tool, session, &launch.tag).map_err(failed("keep the conversation's id", true))?;
-        words.extend(begun.words(tool, &launch.script));
-        stdin = stdin.map(|secret| Secret::new(begun.prompt(secret.expose())));
-        input = begun.prompt(&String::from_utf8_lossy(&input)).into_bytes();
-        // Of the input as it was submitted: secrets stand in it as references.
-        begun.asked(&String::from_utf8_lossy(&input), &launch.script);
-        run = Some(begun);
+        run = Some(begin(tool, launch, &mut words, &mut input, &mut stdin)?);
+    }
+    let mut shown = words.clone();
+    if launch.script.cli.as_ref().is_some_and(|cli| cli.prompt == Prompt::Argument) {
+        if stdin.is_some() {
+            let error = "its input names secrets, and this agent gets its prompt as an argument, which others can see";
+            return Err(End::Failed { error: error.to_owned(), retryable: false });
+        }
+        words.push(String::from_utf8_lossy(&std::mem::take(&mut input)).into_owned());
+        shown.push("<prompt>".to_owned());
     }
     let stdin = match stdin {
         None if input.len() <= PIPE_BYTES => filled(&input),
@@ -74,19 +82,55 @@ pub(crate) fn start(
     let stdin = stdin.map_err(failed("give it its input", true))?;
     drop(input);
     let name = &launch.script.command[0];
-    let fence = warden.fence(&launch.script, &launch.folder).map_err(|error| {
+    let also: Vec<PathBuf> = launch.workdir.iter().chain(&launch.opened).cloned().collect();
+    let fence = warden.fence(&launch.script, &launch.folder, &also).map_err(|error| {
         let retryable = error.kind() != io::ErrorKind::NotFound;
         failed("confine it", retryable)(error)
     })?;
     let program = to_run(&launch.script, launch, (&words, fence.is_some()), &env, stdin);
-    let started = program.and_then(|program| starter.start(program, fence, born));
-    started.map(|started| Begun { started, secrets, run }).map_err(|error| {
+    let started = program.and_then(|program| {
+        let (file, folder) = (program.file.clone(), program.folder.to_owned());
+        let started = starter.start(program, fence, born)?;
+        let ran = Ran::new(&started, file, shown, folder);
+        Ok(Begun { started, secrets, run, ran })
+    });
+    started.map_err(|error| {
         // What is not there, may not be run or is no program will be no other the next time.
         let is_no_program = error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error());
         let retryable =
             !is_no_program && !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
         failed(&format!("start `{name}`"), retryable)(error)
     })
+}
+
+/// Begins a run of an agent tool: its words, and the prompt that becomes of its input.
+fn begin(
+    tool: Tool,
+    launch: &Launch,
+    words: &mut Vec<String>,
+    input: &mut Vec<u8>,
+    stdin: &mut Option<Secret>,
+) -> Result<Run, End> {
+    let failed = |what: &'static str| {
+        move |error: io::Error| End::Failed { error: format!("cannot {what}: {error}"), retryable: true }
+    };
+    let session = launch.folder.with_added_extension(SESSION);
+    let mut run = Run::new(tool, session, &launch.tag).map_err(failed("keep the conversation's id"))?;
+    if let Some(generic) = &launch.script.cli {
+        run.understand(generic);
+    }
+    if let Some(schema) = launch.result_schema.clone() {
+        run.want(Wanted { schema, file: launch.files.with_added_extension(SCHEMA) });
+    }
+    if let Some(Wanted { schema, file }) = run.schema_file() {
+        kept(file, schema.as_bytes()).map_err(failed("keep what its result must be like"))?;
+    }
+    words.extend(run.words(tool, &launch.script));
+    *stdin = stdin.take().map(|secret| Secret::new(run.prompt(secret.expose())));
+    *input = run.prompt(&String::from_utf8_lossy(input)).into_bytes();
+    // Of the input as it was submitted: secrets stand in it as references.
+    run.asked(&String::from_utf8_lossy(input), &launch.script);
+    Ok(run)
 }
 
 /// A pipe with these few bytes in it: nothing is made on a disk, and nobody need write while the other reads.
@@ -145,7 +189,7 @@ fn to_run<'a>(
     let name = &script.command[0];
     let absent = || io::Error::new(io::ErrorKind::NotFound, "it is in no folder of PATH");
     let file = if name.contains('/') { name.into() } else { program(name).ok_or_else(absent)? };
-    Ok(Program { file, arguments, environment, folder: &launch.folder, stdin })
+    Ok(Program { file, arguments, environment, folder: launch.workdir.as_deref().unwrap_or(&launch.folder), stdin })
 }
 
 /// The file that would be run for a program of this name: on PATH, unless the name has a folder. `None`: there is none that runs.

@@ -7,7 +7,9 @@ use crate::{
     output::{BUFFER_BYTES, Tap},
     pool::{Launch, Orders},
     process::Begun,
+    ran::Ran,
     redact::Redactor,
+    schema,
     spawn::Child,
     tool::Run,
     tree,
@@ -54,6 +56,8 @@ pub(crate) struct Watch<'a> {
     said: Tap,
     /// The run of the agent tool that it is, if it is one.
     run: Option<Run>,
+    /// What runs, for people.
+    ran: Ran,
     launch: &'a Launch,
     orders: &'a Orders,
     /// What it was told last.
@@ -72,7 +76,7 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(begun: Begun, launch: &'a Launch, orders: &'a Orders, crowd: Crowd<'a>) -> Self {
-        let Begun { started, secrets, run } = begun;
+        let Begun { started, secrets, run, ran } = begun;
         let path = |name| launch.files.with_added_extension(name);
         let redactor = || Redactor::new(&secrets);
         let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.script.output_bytes_max);
@@ -83,6 +87,7 @@ impl<'a> Watch<'a> {
             result,
             said,
             run,
+            ran,
             launch,
             orders,
             told: None,
@@ -110,6 +115,7 @@ impl<'a> Watch<'a> {
                 // Somebody may be reading along.
                 self.result.go_live();
                 self.said.go_live();
+                let _ = self.ran.keep(&self.launch.files);
             }
             self.obey();
             let look = self.child.end.is_none().then(|| Instant::now() + LOOK);
@@ -233,17 +239,29 @@ impl<'a> Watch<'a> {
 
     fn judged(mut self, status: io::Result<ExitStatus>) -> Ended {
         self.said.go_live();
+        self.ran.ended(status.as_ref().ok().copied(), self.result.said_bytes(), self.said.said_bytes());
+        // It is for people, and no reason to fail.
+        let _ = self.ran.keep(&self.launch.files);
         let ended = match (self.run.take(), self.ended_by_us()) {
             (Some(run), Some(end)) => run.ended(end),
             (Some(run), None) => run.judge(self.exited(status)),
             (None, Some(end)) => end.into(),
-            (None, None) => self.exited(status).into(),
+            (None, None) => self.held_to_its_schema(status).into(),
         };
         if self.launch.script.tool.is_some() || !matches!(ended.end, End::Done { .. }) {
             // A short result is kept as the result; anything else is in the file alone.
             self.result.go_live();
         }
         ended
+    }
+
+    /// How a command ended: well only with a result that its step wants.
+    fn held_to_its_schema(&mut self, status: io::Result<ExitStatus>) -> End {
+        let end = self.exited(status);
+        match &self.launch.result_schema {
+            Some(wanted) => schema::held_to(wanted, end),
+            None => end,
+        }
     }
 
     /// How it ended, if it did not end by itself.

@@ -53,6 +53,10 @@ impl Rig {
             env: Vec::new(),
             tag: String::new(),
             meter,
+            workdir: None,
+            opened: Vec::new(),
+            workspace: None,
+            result_schema: None,
         });
         key
     }
@@ -149,6 +153,10 @@ fn an_input_that_cannot_be_given_sends_nothing() {
         env: Vec::new(),
         tag: String::new(),
         meter: Meter::default(),
+        workdir: None,
+        opened: Vec::new(),
+        workspace: None,
+        result_schema: None,
     });
     let Ended { end, inference } = rig.end();
     assert_eq!((end, inference), (End::Failed { error: "no such secret".to_owned(), retryable: false }, None));

@@ -57,6 +57,10 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
         env: Vec::new(),
         tag: format!("{}/0", rig.owner),
         meter: Meter::default(),
+        workdir: None,
+        opened: Vec::new(),
+        workspace: None,
+        result_schema: None,
     });
     let End::Failed { error, retryable: false } = rig.end() else { panic!("it went on") };
     assert!(error.contains("cannot start `/no/such/program`"), "{error}");
@@ -164,6 +168,10 @@ fn what_uses_more_than_it_may_is_ended_and_what_it_used_is_known() {
             env: Vec::new(),
             tag: format!("{}/{index}", rig.owner),
             meter,
+            workdir: None,
+            opened: Vec::new(),
+            workspace: None,
+            result_schema: None,
         });
         let Ended { end, inference } = rig.ends.recv_timeout(PATIENCE).unwrap().1;
         assert_eq!(end, End::Failed { error: why.to_owned(), retryable: false });

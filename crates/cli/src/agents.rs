@@ -34,7 +34,8 @@ pub(crate) fn check<'a>(request: &'a Request, agents: &Agents) -> Result<(), (&'
     }
 }
 
-fn unknown(agent: &Name, agents: &Agents) -> Error {
+/// What to say about an agent that is not there.
+pub(crate) fn unknown(agent: &Name, agents: &Agents) -> Error {
     let names = AGENTS.iter().map(|(name, _)| *name).chain(agents.iter().map(|(name, _)| name.as_str()));
     let mut error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"));
     error.hints.extend(suggest::nearest(agent.as_str(), names).map(|near| format!("did you mean `{near}`?")));

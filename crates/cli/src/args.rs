@@ -112,7 +112,7 @@ impl Key {
         Self { key: None, request_id: None, new: true }
     }
 
-    /// The request, ready for the log. What a step does not say about retries the settings say; they are no part of the fingerprint, so
+    /// The request, ready for the log. What a step does not say about retries its agent says, and then the settings; they are no part of the fingerprint, so
     /// a submit that is repeated after they have changed is still the same task.
     pub(crate) fn prepare(&self, request: &Request, context: &Context) -> Result<Prepared, Error> {
         let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
@@ -126,8 +126,10 @@ impl Key {
         };
         if request.steps.iter().any(silent) {
             let otherwise = settings::current(context)?.settings.retry();
+            let agents = crate::agents::read(&context.root)?;
             for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
-                spec.retry = step.retry.policy(otherwise);
+                let agent = agents.get(&step.agent).map_or(otherwise, |script| script.retry.policy(otherwise));
+                spec.retry = step.retry.policy(agent);
             }
         }
         Ok(prepared)

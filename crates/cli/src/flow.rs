@@ -49,6 +49,7 @@ pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: &Agents) -> R
         error
     })?;
     crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
+    schema::results(&request).map_err(|(error, at)| error.at(text_place(text, file, &at)))?;
     check(&request).map_err(|(error, at)| error.at(at.and_then(|at| text_place(text, file, &at))))?;
     Ok(request)
 }

@@ -29,6 +29,11 @@ pub(crate) fn span(ms: u64) -> String {
     }
 }
 
+/// How long, as a person wrote it: `90s`, `15m`, `2h`, `7d`, `4w`.
+pub(crate) fn duration(text: &str) -> Result<u64, String> {
+    ago_ms(text).ok_or_else(|| format!("`{text}` is not how long: write 90s, 15m, 2h, 7d"))
+}
+
 /// The time that a person wrote: `2026-11-16`, `2026-11-16T08:15:30Z` (UTC), or how long ago: `90s`, `15m`, `2h`, `7d`, `4w`.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let found = ago_ms(text).map(|ago_ms| now_ms().saturating_sub(ago_ms)).or_else(|| date_ms(text));

@@ -4,28 +4,45 @@ use crate::{
     error::{Code, Error},
     output, time,
 };
+use relaymesh_agents::{RAN, Ran, quoted};
 use relaymesh_core::{
     content::{ContentRef, Media},
     task::{Status, Step, TaskRows},
 };
+use relaymesh_runtime::scripts;
 use relaymesh_store::{ContentKey, Reader};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// How much of a result or an error a table shows.
 const CELL_CHARS_MAX: usize = 60;
+
+/// How much of a command line it shows: what runs matters more than that it fits.
+const COMMAND_CHARS_MAX: usize = 240;
 
 /// A task's rows with the results that they name.
 pub(crate) struct View {
     pub(crate) rows: TaskRows,
     /// The result of each step, checked against its hash.
     results: Vec<Option<Value>>,
+    /// What each step ran last, of those that ran a process.
+    ran: Vec<Option<Ran>>,
 }
 
 impl View {
     /// Reads the results that the rows name.
     pub(crate) fn load(reader: &mut impl Reader, rows: TaskRows) -> Result<Self, Error> {
         let results = rows.steps.iter().map(|step| result(reader, step)).collect::<Result<_, Error>>()?;
-        Ok(Self { rows, results })
+        let ran = vec![None; rows.steps.len()];
+        Ok(Self { rows, results, ran })
+    }
+
+    /// The same with what is kept in the root about the processes of its attempts.
+    pub(crate) fn with_processes(mut self, root: &Path) -> Self {
+        let task = self.rows.task.id;
+        let ran = |step: &Step| Ran::read(&scripts::said(root, task, &step.spec.name, step.epoch, RAN));
+        self.ran = self.rows.steps.iter().map(ran).collect();
+        self
     }
 
     /// What the task delivered: the result of its only last step, or those of all its last steps by name.
@@ -69,6 +86,7 @@ impl View {
             "asks": step.spec.approve.as_ref().map(|ask| &ask.text), "decided_by": step.decided_by,
             "when": step.spec.when(), "foreach": step.spec.foreach(), "items": step.fan,
             "item_of": step.spec.item().map(|item| self.name(item.of)),
+            "ran": self.ran[usize::from(index)],
             "result": self.results[usize::from(index)], "error": step.error, "updated_ms": step.updated_ms,
         });
         if history {
@@ -92,6 +110,9 @@ impl View {
         ];
         let facts: Vec<Vec<String>> = facts.map(|(name, value)| vec![name.to_owned(), value]).to_vec();
         let mut text = format!("{}\n\n{}", output::table(&facts), output::table(&self.step_table()));
+        if self.ran.iter().any(Option::is_some) {
+            text += &format!("\n\n{}", output::table(&self.process_table()));
+        }
         if history {
             text += &format!("\n\n{}", output::table(&self.history_table()));
         }
@@ -120,6 +141,25 @@ impl View {
             .then(|| step.spec.approve.as_ref().map(|ask| format!("asks: {}", ask.text)));
         let text = result.or_else(|| asks.flatten()).or_else(|| step.error.clone());
         text.map_or_else(|| "-".to_owned(), |text| output::short(&text, CELL_CHARS_MAX))
+    }
+
+    /// The last process of each step: what ran, and how it ended.
+    fn process_table(&self) -> Vec<Vec<String>> {
+        let head = ["STEP", "PID", "ENDED", "STDOUT", "STDERR", "COMMAND"];
+        let rows = self.rows.steps.iter().zip(&self.ran).filter_map(|(step, ran)| {
+            let ran = ran.as_ref()?;
+            let words = std::iter::once(ran.program.display().to_string()).chain(ran.arguments.iter().cloned());
+            let command: Vec<String> = words.map(|word| quoted(&word)).collect();
+            Some(vec![
+                step.spec.name.to_string(),
+                ran.pid.to_string(),
+                ran.how_it_ended(),
+                format!("{} bytes", ran.stdout_bytes),
+                format!("{} bytes", ran.stderr_bytes),
+                output::short(&output::clean(&command.join(" ")), COMMAND_CHARS_MAX),
+            ])
+        });
+        std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
     }
 
     fn history_table(&self) -> Vec<Vec<String>> {

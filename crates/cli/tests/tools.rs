@@ -32,7 +32,55 @@ fn tools(program: &str) -> Option<PathBuf> {
     None
 }
 
-/// A root with Codex and Claude Code, both of which talk to this model.
+/// The folder with aider, if it is there. It is not of npm, and takes a Python: where it is not, its tests are skipped, and say so.
+fn aider() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/aider/bin");
+    if folder.join("aider").exists() {
+        return Some(folder.canonicalize().unwrap());
+    }
+    eprintln!("SKIPPED: aider is not installed here; `cargo xtask tools` does it where there is a Python");
+    None
+}
+
+/// The entries of Gemini CLI, opencode and aider, which talk to the model at this address. Each has its own way to be told.
+fn others(home: &Path, common: &str, url: &str, tools: &Path) -> String {
+    let gemini =
+        json!({ "general": { "maxAttempts": 1 }, "security": { "auth": { "selectedType": "gemini-api-key" } } });
+    std::fs::create_dir_all(home.join(".gemini")).unwrap();
+    std::fs::write(home.join(".gemini/settings.json"), gemini.to_string()).unwrap();
+    let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "x" });
+    let fake = json!({ "npm": "@ai-sdk/openai-compatible", "options": options, "models": { "m": {} } });
+    let opencode = json!({ "provider": { "fake": fake }, "model": "fake/m", "autoupdate": false, "share": "disabled" });
+    let file = home.join("opencode.json");
+    std::fs::write(&file, opencode.to_string()).unwrap();
+    let aider = aider().unwrap_or_default().join("aider");
+    format!(
+        r#"
+[agents.gemini]
+tool = "gemini"
+command = [{gemini:?}]
+model = "gemini-2.5-flash"
+args = ["--approval-mode", "yolo"]
+set = {{ {common}, GEMINI_API_KEY = "x", GOOGLE_GEMINI_BASE_URL = "{url}" }}
+
+[agents.opencode]
+tool = "opencode"
+command = [{opencode:?}]
+model = "fake/m"
+set = {{ {common}, OPENCODE_CONFIG = {file:?}, OPENCODE_DISABLE_MODELS_FETCH = "1" }}
+
+[agents.aider]
+tool = "aider"
+command = [{aider:?}]
+model = "openai/m"
+set = {{ {common}, OPENAI_API_BASE = "{url}/v1", OPENAI_API_KEY = "x" }}
+"#,
+        gemini = tools.join("gemini"),
+        opencode = tools.join("opencode"),
+    )
+}
+
+/// A root with all five, which talk to this model.
 fn house(model: &FakeModel, tools: &Path) -> House {
     let house = House::new();
     let (root, url) = (house.0.root(), model.url());
@@ -61,7 +109,7 @@ set = {{ {common}, ANTHROPIC_BASE_URL = "{url}", ANTHROPIC_API_KEY = "x", CLAUDE
         codex = tools.join("codex"),
         claude = tools.join("claude"),
     );
-    std::fs::write(root.join("agents.toml"), agents).unwrap();
+    std::fs::write(root.join("agents.toml"), agents + &others(&home, &common, &url, tools)).unwrap();
     house
 }
 
@@ -69,6 +117,8 @@ set = {{ {common}, ANTHROPIC_BASE_URL = "{url}", ANTHROPIC_API_KEY = "x", CLAUDE
 fn command(agent: &str, command: &str) -> Turn {
     let (name, arguments) = match agent {
         "codex" => ("exec_command", json!({ "cmd": command })),
+        "gemini" => ("run_shell_command", json!({ "command": command })),
+        "opencode" => ("bash", json!({ "command": command, "description": "as asked" })),
         _ => ("Bash", json!({ "command": command, "description": "as asked" })),
     };
     Turn::Call { name: name.to_owned(), arguments }
@@ -84,7 +134,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 
 #[test]
 fn they_call_a_tool_finish_and_their_words_are_the_result() {
-    for agent in ["codex", "claude"] {
+    for agent in ["codex", "claude", "gemini", "opencode"] {
         let Some(tools) = tools(agent) else { return };
         let script = vec![command(agent, "echo from-the-tool > made.txt"), Turn::Say("All done.".to_owned())];
         let model = FakeModel::with_tools(script).unwrap();
@@ -105,7 +155,7 @@ fn they_call_a_tool_finish_and_their_words_are_the_result() {
 
 #[test]
 fn a_stream_that_is_cut_off_is_a_failure_that_says_so() {
-    for (agent, words) in [("codex", "stream disconnected"), ("claude", "API Error")] {
+    for (agent, words) in [("codex", "stream disconnected"), ("claude", "API Error"), ("gemini", "fetch failed")] {
         let Some(tools) = tools(agent) else { return };
         let model = FakeModel::with_tools(vec![Turn::Cut("Half a".to_owned()); 20]).unwrap();
         let house = house(&model, &tools);
@@ -144,12 +194,10 @@ fn a_closed_window_holds_the_agent_and_costs_no_attempt() {
     until("the hold", || !held(&house).is_empty());
     let [(name, reason)] = &held(&house)[..] else { panic!("only Codex is held") };
     assert!(name == "codex" && reason.contains("usage limit"), "{name} {reason}");
-    let shown = house.json(&["task", "show", task.trim()]);
-    assert_eq!(
-        (&shown["steps"][0]["status"], &shown["steps"][0]["attempt"]),
-        (&"PENDING".into(), &0.into()),
-        "{shown}"
-    );
+    // The hold is written down before the step is given back.
+    let step = || house.json(&["task", "show", task.trim()])["steps"][0].clone();
+    until("the step's rest", || step()["status"] == "PENDING");
+    assert_eq!(step()["attempt"], 0);
     // A restart remembers it, and does not ask.
     assert_eq!(house.run(&["down"]).code, 0);
     assert_eq!(house.run(&["up", "--detach"]).code, 0);
@@ -188,6 +236,95 @@ fn after_a_kill_the_conversation_goes_on() {
         assert_eq!((said.stdout.trim(), said.code), ("\"Done at last.\"", 0), "{agent}: {}", said.stderr);
         let last = model.asked().pop().unwrap().body.to_string();
         assert!(last.contains("Remember the parrot") && last.contains("This was interrupted"), "{agent}: {last}");
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
+
+/// It ends with 0 whatever happened, so its words decide.
+#[test]
+fn aider_edits_and_its_errors_are_failures() {
+    let Some(folder) = aider() else { return };
+    let Some(tools) = tools("claude") else { return };
+    assert!(folder.is_dir());
+    let broken = json!({ "error": { "message": "broken on purpose", "type": "invalid_request_error" } });
+    let edit = "made.txt\n```\nfrom the model\n```\n".to_owned();
+    let model = FakeModel::start(vec![Turn::Say(edit), Turn::Say("made a file".to_owned())]).unwrap();
+    let house = house(&model, &tools);
+    let said =
+        house.run(&["submit", "--agent", "aider", "--input", "\"Make the file\"", "--max-attempts", "1", "--wait"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
+    let made = house.0.root().join("attempts").join(&task).join("aider.0/made.txt");
+    assert_eq!(std::fs::read_to_string(made).unwrap(), "from the model\n");
+    let logs = house.run(&["task", "logs", &task]).stdout;
+    assert!(logs.contains("> edit: made.txt") && logs.contains("used 100 tokens in"), "{logs}");
+    model.set_script(vec![Turn::Status { code: 400, headers: Vec::new(), body: broken }]);
+    let said = house.run(&["submit", "--agent", "aider", "--input", "\"Again\"", "--max-attempts", "1", "--wait"]);
+    assert!(said.code == 10 && said.stderr.contains("broken on purpose"), "{}{}", said.stdout, said.stderr);
+    assert_eq!(house.run(&["down"]).code, 0);
+}
+
+#[test]
+fn a_request_that_is_refused_is_a_failure_that_says_why() {
+    let broken = json!({ "error": { "code": 400, "message": "broken on purpose", "status": "INVALID_ARGUMENT", "type": "invalid_request_error" } });
+    for agent in ["codex", "claude", "gemini", "opencode"] {
+        let Some(tools) = tools(agent) else { return };
+        let refusal = Turn::Status { code: 400, headers: Vec::new(), body: broken.clone() };
+        let model = FakeModel::with_tools(vec![refusal; 20]).unwrap();
+        let house = house(&model, &tools);
+        let said = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1", "--wait"]);
+        assert!(
+            said.code == 10 && said.stderr.contains("broken on purpose"),
+            "{agent}: {}{}",
+            said.stdout,
+            said.stderr
+        );
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
+
+#[test]
+fn a_provider_that_has_enough_holds_gemini_too() {
+    let Some(tools) = tools("gemini") else { return };
+    let error = json!({ "error": { "code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED" } });
+    let model = FakeModel::with_tools(vec![Turn::Status { code: 429, headers: Vec::new(), body: error }; 20]).unwrap();
+    let house = house(&model, &tools);
+    let task = house.run(&["submit", "--agent", "gemini", "--input", "\"Hello\"", "--max-attempts", "1"]).stdout;
+    until("the hold", || !held(&house).is_empty());
+    assert_eq!(held(&house)[0].0, "gemini");
+    let step = || house.json(&["task", "show", task.trim()])["steps"][0].clone();
+    until("the step's rest", || step()["status"] == "PENDING");
+    assert_eq!(step()["attempt"], 0, "it costs no attempt");
+    assert_eq!(house.run(&["down"]).code, 0);
+}
+
+/// The schema is told to the tools that know how, and the result is JSON that satisfies it.
+#[test]
+fn a_step_gets_its_result_in_the_form_that_it_asks_for() {
+    let properties = json!({ "kind": { "type": "string", "enum": ["bug", "wish"] } });
+    let schema =
+        json!({ "type": "object", "required": ["kind"], "properties": properties, "additionalProperties": false });
+    for agent in ["codex", "claude", "gemini"] {
+        let Some(tools) = tools(agent) else { return };
+        let answer = json!({ "kind": "bug" });
+        let script = match agent {
+            // It is given a tool for it, and must use it.
+            "claude" => vec![
+                Turn::Call { name: "StructuredOutput".to_owned(), arguments: answer.clone() },
+                Turn::Say("Done.".to_owned()),
+            ],
+            _ => vec![Turn::Say(answer.to_string())],
+        };
+        let model = FakeModel::with_tools(script).unwrap();
+        let house = house(&model, &tools);
+        let step = json!({ "id": "triage", "agent": agent, "input": "Triage it", "result_schema": schema, "retry": { "max_attempts": 1 } });
+        house.0.file("flow.json", &json!({ "name": "n", "steps": [step] }).to_string());
+        let said = house.run(&["run", "flow.json", "--json"]);
+        assert_eq!(said.code, 0, "{agent}: {}{}", said.stdout, said.stderr);
+        let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
+        assert_eq!(house.json(&["task", "show", &task])["result"], answer, "{agent}");
+        let asked = model.asked()[0].body.to_string();
+        assert!(asked.contains("wish"), "{agent} was not told: {asked}");
         assert_eq!(house.run(&["down"]).code, 0);
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     world::{Alert, Late, Outcome, Pool, Work, World},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
-use relaymesh_core::{id::StepId, name::Name};
+use relaymesh_agents::{End, schema};
+use relaymesh_core::{id::StepId, name::Name, task::spec::StepSpec};
 use relaymesh_store::{Blobs, Content};
 
 /// The clocks of this machine, its randomness, the builtin agents, and those that are processes.
@@ -66,6 +67,12 @@ impl<B: Blobs> World for Host<B> {
         self.scripts.as_ref().is_some_and(|scripts| scripts.asks(agent))
     }
 
+    fn impose(&self, step: &mut StepSpec, input: Option<&Content>) {
+        if let Some(scripts) = &self.scripts {
+            scripts.impose(step, input);
+        }
+    }
+
     fn refresh(&mut self) -> bool {
         self.scripts.as_mut().is_some_and(Scripts::refresh)
     }
@@ -88,7 +95,15 @@ impl<B: Blobs> World for Host<B> {
         if let Some(scripts) = self.scripts.as_ref().filter(|scripts| scripts.knows(&work.agent)) {
             return scripts.start(work, self.clock.now().wall_ms);
         }
-        let outcome = self.builtin.start(work)?;
+        let schema = work.terms.as_ref().and_then(|terms| terms.result_schema.clone());
+        let mut outcome = self.builtin.start(work)?;
+        if let (Some(schema), Outcome::Done { media, result: Content::Inline(bytes) }) = (&schema, &outcome) {
+            outcome = match schema::held_to(schema, End::Done { media: *media, result: bytes.clone() }) {
+                End::Done { media, result } => Outcome::Done { media, result: Content::Inline(result) },
+                End::Failed { error, retryable } => Outcome::Failed { error, retryable },
+                End::Limited { reason, until_ms } => Outcome::Limited { reason, until_ms, alone: false },
+            };
+        }
         let Outcome::Done { media, result: Content::Inline(bytes) } = outcome else { return Some(outcome) };
         Some(match Content::stow(bytes, &self.blobs) {
             Ok(result) => Outcome::Done { media, result },

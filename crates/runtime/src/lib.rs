@@ -21,5 +21,6 @@ pub mod rebuild;
 pub mod scripts;
 pub mod secrets;
 pub mod settings;
+pub mod token;
 pub mod upkeep;
 pub mod world;

@@ -4,6 +4,7 @@
 //! root/attempts/<task>/
 //!   <step>.<epoch>/                       0700, where one attempt works
 //!   <step>.<epoch>.stdout, .stderr        what it said
+//!   <step>.<epoch>.ran                    what was run, and how it ended
 //!   <step>.<epoch>.input                  what it was given, if that is long
 //!   <step>.0/                             where all attempts of an agent tool work
 //!   <step>.0.session                      its conversation
@@ -23,6 +24,7 @@ use relaymesh_core::{
     content::{ContentRef, Media},
     id::{NodeId, StepId, TaskId},
     name::Name,
+    task::spec::StepSpec,
 };
 use relaymesh_store::{Blobs, Content};
 use std::{
@@ -206,6 +208,17 @@ impl<B: Blobs> Scripts<B> {
         self.agents.get(agent).is_some_and(|(script, _)| script.inbox)
     }
 
+    /// Adds to a step that is submitted what its agent asks of every step.
+    pub fn impose(&self, step: &mut StepSpec, input: Option<&Content>) {
+        let Some((script, _)) = self.agents.get(&step.agent) else { return };
+        let bytes = match input {
+            Some(Content::Inline(bytes)) => Some(bytes.as_slice()),
+            Some(Content::Blob(_)) | None => None,
+        };
+        let agent = step.agent.clone();
+        script.impose(&agent, step, bytes);
+    }
+
     /// What an attempt of this agent takes a place in.
     pub fn pools(&self, agent: &Name) -> &[Pool] {
         self.agents.get(agent).map_or(&[], |(_, pools)| pools)
@@ -217,6 +230,13 @@ impl<B: Blobs> Scripts<B> {
         let Some((script, _)) = self.agents.get(&work.agent) else {
             return failed(format!("there is no agent `{}`", work.agent), true);
         };
+        let input = match &work.input {
+            Content::Inline(bytes) => Some(bytes.as_slice()),
+            Content::Blob(_) => None,
+        };
+        if let Err(why) = script.may_begin(&work.agent, work.asked.as_deref(), input) {
+            return failed(why, false);
+        }
         let key = (work.hold.step, work.hold.epoch);
         let meter = match self.account(&work, script, now_ms) {
             Ok(meter) => meter,
@@ -234,6 +254,10 @@ impl<B: Blobs> Scripts<B> {
             env: self.environment(&work),
             tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
             meter,
+            workdir: script.folder.clone(),
+            opened: Vec::new(),
+            workspace: None,
+            result_schema: work.terms.as_ref().and_then(|terms| terms.result_schema.clone()),
             input: Box::new({
                 let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
                 move || reference::given(bytes(work.input, &blobs)?, &script, &vault)

@@ -10,6 +10,7 @@ use relaymesh_core::{
     content::Media,
     id::{LeaseToken, StepId},
     name::Name,
+    task::spec::{StepSpec, Terms},
 };
 use relaymesh_store::Content;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,10 @@ pub trait World: Send + 'static {
     fn asks(&self, _agent: &Name) -> bool {
         false
     }
+
+    /// Adds to a step that is submitted what its agent here asks of every step, whichever way it came: how long it may take, what a person
+    /// must agree to. `input` is what it is given, if it has something of its own.
+    fn impose(&self, _step: &mut StepSpec, _input: Option<&Content>) {}
 
     /// Takes up what has changed about the agents outside; `true` if anything has.
     fn refresh(&mut self) -> bool {
@@ -93,6 +98,10 @@ pub struct Work {
     pub attempt: u32,
     /// What it is given.
     pub input: Content,
+    /// What it has to keep to.
+    pub terms: Option<Box<Terms>>,
+    /// What a person was asked about it and agreed to, if anything.
+    pub asked: Option<String>,
 }
 
 /// Proof of holding a step.

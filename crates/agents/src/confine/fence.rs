@@ -77,8 +77,8 @@ impl Warden {
         Self { devices, sight: Sight::new(hidden) }
     }
 
-    /// The fence of an attempt that works in this folder. `None`: it has none, as its entry or this machine has it.
-    pub(crate) fn fence(&self, script: &Script, folder: &Path) -> io::Result<Option<Fence>> {
+    /// The fence of an attempt that works in this folder and may write to these places besides. `None`: it has none, as its entry or this machine has it.
+    pub(crate) fn fence(&self, script: &Script, folder: &Path, also: &[PathBuf]) -> io::Result<Option<Fence>> {
         if script.confine == Confine::Off || machine().level == Level::None {
             return Ok(None);
         }
@@ -91,7 +91,7 @@ impl Warden {
         }
         writes = rule(writes, &handle(folder)?, in_folders())?;
         let own = own_folders(script);
-        for path in script.writable.iter().map(PathBuf::from).chain(own) {
+        for path in script.writable.iter().map(PathBuf::from).chain(own).chain(also.iter().cloned()) {
             let place = handle(&path).map_err(|error| {
                 let name = path.display();
                 io::Error::new(

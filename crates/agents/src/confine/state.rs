@@ -31,6 +31,8 @@ fn places(tool: Tool) -> &'static [Place] {
             Place::Folder(None, ".local/state/opencode"),
         ],
         Tool::Aider => &[Place::Folder(None, ".aider")],
+        // Nobody knows; its entry says so with `writable`.
+        Tool::Generic => &[],
     }
 }
 

@@ -7,7 +7,7 @@ use super::Stop;
 use jiff::{SignedDuration, Span, ToSpan as _, Zoned, civil, fmt::strtime};
 
 /// Words that mean it.
-const WORDS: [&str; 9] = [
+const WORDS: [&str; 13] = [
     "usage limit",
     "rate limit",
     "rate_limit",
@@ -17,6 +17,10 @@ const WORDS: [&str; 9] = [
     "high demand",
     "overloaded",
     "resource_exhausted",
+    "rate limited",
+    "exceeded your current quota",
+    "exhausted your",
+    "quota increase",
 ];
 
 /// How long ago a time of day may be and still mean today.
@@ -33,7 +37,7 @@ pub(crate) fn limited(message: &str, now: &Zoned) -> Stop {
     Stop::Limited { message: message.to_owned(), until_ms: until_ms(message, now) }
 }
 
-/// Until when, if the words say so: a Unix time after a bar, "try again at …", "try again in …", "resets …".
+/// Until when, if the words say so: a Unix time after a bar, "try again at …", "try again in …", "retry in …", "resets …".
 fn until_ms(message: &str, now: &Zoned) -> Option<u64> {
     if let Some((_, seconds)) = message.rsplit_once('|')
         && let Ok(seconds) = seconds.trim().parse::<u64>()
@@ -43,7 +47,8 @@ fn until_ms(message: &str, now: &Zoned) -> Option<u64> {
     let lower = message.to_lowercase();
     let after = |mark: &str| lower.find(mark).map(|at| lower[at + mark.len()..].trim_start());
     let at = after("try again at ").or_else(|| after("resets at ")).or_else(|| after("resets "));
-    let until = match (at, after("try again in ")) {
+    let within = after("try again in ").or_else(|| after("retry in "));
+    let until = match (at, within) {
         (Some(words), _) => moment(words, now),
         (None, Some(words)) => now.checked_add(span(words)?).ok(),
         (None, None) => None,
@@ -127,6 +132,8 @@ mod tests {
             ("limit reached, resets Jan 2, 12am", Some("2027-01-02T00:00[Europe/Berlin]")),
             ("rate limit: try again in 2 days 3 hours 5 minutes.", Some("2026-09-23T13:05[Europe/Berlin]")),
             ("Rate limit reached. Please try again in 20s.", Some("2026-09-21T10:00:20[Europe/Berlin]")),
+            ("You exceeded your current quota. Please retry in 7200s.", Some("2026-09-21T12:00[Europe/Berlin]")),
+            ("You have exhausted your daily quota on this model.", None),
             ("exceeded retry limit, last status: 429 Too Many Requests", None),
             ("rate limit, try again at some time", None),
             ("rate limit, try again in no time", None),

@@ -3,10 +3,12 @@
 //! Each has its own words for the same few things. Here they become one set of [`Event`]s, and at the end one [`Said`]. A line that is
 //! not understood is kept as such and never an error: these tools change weekly.
 
+mod aider;
 mod claude;
 mod codex;
 mod event;
 mod gemini;
+mod generic;
 pub(crate) mod limit;
 mod opencode;
 mod run;
@@ -14,7 +16,8 @@ mod run;
 mod tests;
 
 pub use event::{Event, Said, Stop, Usage};
-pub(crate) use run::{Run, prompt};
+pub use generic::{Generic, Output, Prompt, Uses};
+pub(crate) use run::{Run, Wanted, prompt};
 
 use jiff::Zoned;
 use serde::Deserialize;
@@ -32,29 +35,59 @@ pub enum Tool {
     Gemini,
     /// opencode, `opencode run --format json`.
     Opencode,
-    /// aider: it says plain text.
+    /// aider: it says plain words, which are understood all the same.
     Aider,
+    /// Any other, as its entry says.
+    Generic,
 }
 
 /// Takes in what a tool says, line by line.
 #[derive(Debug)]
 pub struct Transcript {
     tool: Tool,
+    /// How a tool is understood that is not known here.
+    generic: Box<Generic>,
+    /// What it said, of one whose words are one value in many lines.
+    whole: Vec<u8>,
+    aider: aider::Reader,
     said: Said,
 }
 
 impl Transcript {
     /// Of a run of this tool.
     pub fn new(tool: Tool) -> Self {
-        Self { tool, said: Said::default() }
+        Self {
+            tool,
+            generic: Box::default(),
+            whole: Vec::new(),
+            aider: aider::Reader::default(),
+            said: Said::default(),
+        }
+    }
+
+    /// Of a run of a tool that is not known here.
+    pub fn generic(generic: Box<Generic>) -> Self {
+        Self { generic, ..Self::new(Tool::Generic) }
+    }
+
+    /// Whether it says plain words, and so nothing about its end.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tool == Tool::Generic && self.generic.output == Output::Text
     }
 
     /// Takes in one line; `now` is for words like "try again at 3 PM".
     pub fn line(&mut self, line: &[u8], now: &Zoned) -> Vec<Event> {
+        if self.tool == Tool::Aider {
+            return self.aider.read(&String::from_utf8_lossy(line), &mut self.said, now);
+        }
         if line.trim_ascii().is_empty() {
             return Vec::new();
         }
-        if self.tool == Tool::Aider {
+        if self.tool == Tool::Generic && self.generic.output == Output::Json {
+            self.whole.extend_from_slice(line);
+            return Vec::new();
+        }
+        if self.is_plain() {
             let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
             self.said.text.push_str(&text);
             self.said.text.push('\n');
@@ -64,11 +97,31 @@ impl Transcript {
             self.said.unknown += 1;
             return vec![Event::Unknown(String::from_utf8_lossy(line).into_owned())];
         };
+        self.value(&value, now)
+    }
+
+    /// There are no more lines: one whose words are one value has said it now.
+    pub fn close(&mut self, now: &Zoned) -> Vec<Event> {
+        let whole = std::mem::take(&mut self.whole);
+        if whole.is_empty() {
+            return Vec::new();
+        }
+        match serde_json::from_slice::<Value>(&whole) {
+            Ok(value) => self.value(&value, now),
+            Err(_) => {
+                self.said.unknown += 1;
+                vec![Event::Unknown(String::from_utf8_lossy(&whole).into_owned())]
+            }
+        }
+    }
+
+    fn value(&mut self, value: &Value, now: &Zoned) -> Vec<Event> {
         let read = match self.tool {
-            Tool::Codex => codex::read(&value, &mut self.said, now),
-            Tool::Claude => claude::read(&value, &mut self.said, now),
-            Tool::Gemini => gemini::read(&value, &mut self.said, now),
-            Tool::Opencode => opencode::read(&value, &mut self.said, now),
+            Tool::Codex => codex::read(value, &mut self.said, now),
+            Tool::Claude => claude::read(value, &mut self.said, now),
+            Tool::Gemini => gemini::read(value, &mut self.said, now),
+            Tool::Opencode => opencode::read(value, &mut self.said, now),
+            Tool::Generic => self.generic.read(value, &mut self.said, now),
             Tool::Aider => None,
         };
         read.unwrap_or_else(|| {

@@ -1,6 +1,6 @@
 //! How a tool is run: its words on the command line, its prompt, and the conversation that it begins or goes on with.
 
-use super::{Event, Said, Stop, Tool, Transcript, Usage};
+use super::{Event, Generic, Said, Stop, Tool, Transcript, Usage};
 use crate::{
     config::Script,
     ended::{Ended, Inference},
@@ -20,6 +20,21 @@ use std::{
 const GO_ON: &str =
     "This was interrupted. Look at what is done already, go on from there, and finish what you were asked.";
 
+/// What a tool is told besides that cannot be told otherwise what its result must be like.
+const IN_A_FORM: &str =
+    "Your last message is read by a program. It must be JSON that satisfies this JSON schema, and nothing else:";
+
+/// What aider is told: to ask nobody, and to say nothing about itself that is not asked for.
+const AIDER: [&str; 7] = [
+    "--yes-always",
+    "--no-stream",
+    "--no-pretty",
+    "--no-check-update",
+    "--no-show-release-notes",
+    "--no-show-model-warnings",
+    "--no-analytics",
+];
+
 /// The longest line that is understood.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
@@ -32,6 +47,7 @@ impl Tool {
             Self::Gemini => "gemini",
             Self::Opencode => "opencode",
             Self::Aider => "aider",
+            Self::Generic => "generic",
         }
     }
 
@@ -41,7 +57,7 @@ impl Tool {
             Self::Codex => Some("openai"),
             Self::Claude => Some("anthropic"),
             Self::Gemini => Some("google"),
-            Self::Opencode | Self::Aider => None,
+            Self::Opencode | Self::Aider | Self::Generic => None,
         }
     }
 
@@ -50,8 +66,16 @@ impl Tool {
         matches!(self, Self::Claude | Self::Gemini)
     }
 
-    /// The words after the program. All of them read their prompt from stdin.
-    fn words(self, script: &Script, conversation: &Conversation) -> Vec<String> {
+    /// Whether it can be told what its result must be like other than in its prompt.
+    fn takes_a_schema(self) -> bool {
+        matches!(self, Self::Codex | Self::Claude)
+    }
+
+    /// The words after the program. All that are known here read their prompt from stdin.
+    fn words(self, script: &Script, conversation: &Conversation, wanted: Option<&Wanted>) -> Vec<String> {
+        if self == Self::Generic {
+            return generic_words(script, conversation);
+        }
         let model = script.model.as_deref();
         let id = conversation.id.as_deref();
         let goes_on = conversation.goes_on;
@@ -66,14 +90,19 @@ impl Tool {
                 (&["-o", "stream-json", "--skip-trust"], Some(if goes_on { "-r" } else { "--session-id" }), "-m", &[])
             }
             Self::Opencode => (&["run", "--format", "json"], goes_on.then_some("--session"), "-m", &[]),
-            Self::Aider => {
-                (&["--yes-always", "--no-stream", "--no-pretty"], None, "--model", &["--message-file", "/dev/stdin"])
-            }
+            Self::Aider => (&AIDER, None, "--model", &["--message-file", "/dev/stdin"]),
+            Self::Generic => (&[], None, "", &[]),
         };
         let mut words: Vec<&str> = begin.to_vec();
         words.extend(session.zip(id).into_iter().flat_map(|(flag, id)| [flag, id]));
         words.extend(model.into_iter().flat_map(|model| [model_flag, model]));
         words.extend(end);
+        let file = wanted.map(|wanted| wanted.file.display().to_string()).unwrap_or_default();
+        match (self, wanted) {
+            (Self::Codex, Some(_)) => words.extend(["--output-schema", &file]),
+            (Self::Claude, Some(wanted)) => words.extend(["--json-schema", &wanted.schema]),
+            (Self::Codex | Self::Claude | Self::Gemini | Self::Opencode | Self::Aider | Self::Generic, _) => {}
+        }
         words.extend(script.args.iter().map(String::as_str));
         if self == Self::Codex {
             words.extend(id.filter(|_| goes_on));
@@ -81,6 +110,24 @@ impl Tool {
         }
         words.into_iter().map(str::to_owned).collect()
     }
+}
+
+/// The words of a tool that is not known here. A prompt that is one of them comes later.
+fn generic_words(script: &Script, conversation: &Conversation) -> Vec<String> {
+    let mut words = script.args.clone();
+    if let (true, Some(id), Some(cli)) = (conversation.goes_on, &conversation.id, &script.cli) {
+        words.extend(cli.resume.iter().map(|word| word.replace("{session}", id)));
+    }
+    words
+}
+
+/// What a step wants its result to be like.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// A JSON schema, as text.
+    pub(crate) schema: String,
+    /// The file that it is in, for tools that read it from one.
+    pub(crate) file: PathBuf,
 }
 
 /// A run of a tool, from its words to its end.
@@ -94,6 +141,7 @@ pub(crate) struct Run {
     line: Vec<u8>,
     is_heard: bool,
     asked: Inference,
+    wanted: Option<Wanted>,
     /// What the conversation had used before this run, where the tool counts that too.
     before: Usage,
     /// What was told of last.
@@ -139,9 +187,29 @@ impl Run {
             line: Vec::new(),
             is_heard: false,
             asked: Inference::new(now_ms()),
+            wanted: None,
             before,
             told: Usage::default(),
         })
+    }
+
+    /// It is a tool that is not known here, and is understood like this.
+    pub(crate) fn understand(&mut self, generic: &Generic) {
+        self.transcript = Transcript::generic(Box::new(generic.clone()));
+        if generic.resume.is_empty() {
+            // Nobody has said how it goes on with a conversation.
+            self.conversation = Conversation::default();
+        }
+    }
+
+    /// Its result must be like this.
+    pub(crate) fn want(&mut self, wanted: Wanted) {
+        self.wanted = Some(wanted);
+    }
+
+    /// The file that the schema must be in before it starts, if it reads it from one.
+    pub(crate) fn schema_file(&self) -> Option<&Wanted> {
+        self.wanted.as_ref().filter(|_| self.transcript.tool == Tool::Codex)
     }
 
     /// What it is asked, for whoever looks at it later.
@@ -169,15 +237,16 @@ impl Run {
 
     /// The words after the program.
     pub(crate) fn words(&self, tool: Tool, script: &Script) -> Vec<String> {
-        tool.words(script, &self.conversation)
+        tool.words(script, &self.conversation, self.wanted.as_ref())
     }
 
     /// What the tool reads: the prompt that the input has.
     pub(crate) fn prompt(&self, input: &str) -> String {
-        if self.conversation.goes_on {
-            return GO_ON.to_owned();
+        let prompt = if self.conversation.goes_on { GO_ON.to_owned() } else { prompt(input) };
+        match self.wanted.as_ref().filter(|_| !self.transcript.tool.takes_a_schema()) {
+            Some(Wanted { schema, .. }) => format!("{prompt}\n\n{IN_A_FORM}\n{schema}"),
+            None => prompt,
         }
-        prompt(input)
     }
 
     /// Takes in what it said, and gives lines for people.
@@ -196,14 +265,19 @@ impl Run {
     fn end_line(&mut self) -> Vec<String> {
         let line = std::mem::take(&mut self.line);
         let events = self.transcript.line(&line, &Zoned::now());
-        for event in &events {
+        self.heed(&events);
+        events.iter().filter_map(Event::for_people).collect()
+    }
+
+    /// Keeps the conversation's id once it is heard.
+    fn heed(&mut self, events: &[Event]) {
+        for event in events {
             if let Event::Session(id) = event {
                 self.is_heard = true;
                 // Without it a later attempt begins anew, which is no reason to end this one.
                 let _ = keep(&self.kept, &Kept { id: id.clone(), is_there: true, used: self.before });
             }
         }
-        events.iter().filter_map(Event::for_people).collect()
     }
 
     /// How it ended; `judged` is what its exit code alone says.
@@ -211,12 +285,16 @@ impl Run {
         if !self.line.is_empty() {
             self.end_line();
         }
+        let events = self.transcript.close(&Zoned::now());
+        self.heed(&events);
         if self.conversation.goes_on && !self.is_heard {
             // There is no such conversation any more. The next attempt begins a new one.
             let _ = std::fs::remove_file(&self.kept);
         }
-        let is_plain = self.transcript.tool == Tool::Aider;
-        let end = end(self.transcript.said(), judged, is_plain);
+        let mut end = end(self.transcript.said(), judged, self.transcript.is_plain());
+        if let Some(Wanted { schema, .. }) = &self.wanted {
+            end = crate::schema::held_to(schema, end);
+        }
         self.ended(end)
     }
 
@@ -335,7 +413,7 @@ mod tests {
                 Tool::Codex => ("thread.started", "thread_id"),
                 Tool::Opencode => ("step_start", "sessionID"),
                 Tool::Claude => ("system", "session_id"),
-                Tool::Gemini | Tool::Aider => ("init", "session_id"),
+                Tool::Gemini | Tool::Aider | Tool::Generic => ("init", "session_id"),
             };
             let line = format!("{{\"type\":\"{kind}\",\"{field}\":\"{id}\"}}\n");
             run.take_in(line.as_bytes());

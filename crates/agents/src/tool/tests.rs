@@ -12,9 +12,11 @@ fn recorded(name: &str) -> Said {
         "codex" => Tool::Codex,
         "claude" => Tool::Claude,
         "gemini" => Tool::Gemini,
+        "aider" => Tool::Aider,
         _ => Tool::Opencode,
     };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.jsonl"));
+    let form = if tool == Tool::Aider { "txt" } else { "jsonl" };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.{form}"));
     let mut transcript = Transcript::new(tool);
     for line in std::fs::read_to_string(path).unwrap().lines() {
         transcript.line(line.as_bytes(), &now());
@@ -37,12 +39,13 @@ fn a_run_that_ends_well_has_its_words_its_session_and_what_it_used() {
         ("gemini.tool", "Done", (200, 0, 40, 1), None),
         ("opencode.say", "Hello there", (100, 40, 20, 1), Some(0)),
         ("opencode.tool", "Done", (200, 80, 40, 2), Some(0)),
+        ("aider.say", "Hello there", (100, 0, 20, 1), None),
     ];
     for (name, text, (input_tokens, cached_tokens, output_tokens, turns), cost_micros) in cases {
         let said = recorded(name);
-        assert_eq!((said.text.as_str(), said.stop.as_ref()), (text, Some(&Stop::Done)), "{name}");
+        assert_eq!((said.text.trim(), said.stop.as_ref()), (text, Some(&Stop::Done)), "{name}");
         assert_eq!(said.usage, Usage { input_tokens, cached_tokens, output_tokens, turns, cost_micros }, "{name}");
-        assert!(said.session.is_some_and(|id| id.len() >= 30), "{name}");
+        assert!(name.starts_with("aider") || said.session.is_some_and(|id| id.len() >= 30), "{name}");
         assert_eq!(said.unknown, 0, "{name}");
     }
 }
@@ -55,6 +58,11 @@ fn a_run_that_ends_badly_says_why_and_a_closed_window_says_until_when() {
         ("codex.rate", "exceeded retry limit, last status: 429 Too Many Requests", Some(None)),
         ("claude.cut", "API Error: Unable to connect to API (ECONNRESET)", None),
         ("claude.rate", "API Error: Request rejected (429) · slow down", Some(None)),
+        ("gemini.cut", "[API Error: exception TypeError: fetch failed sending request]", None),
+        ("opencode.broken", "broken on purpose", None),
+        ("opencode.rate", "slow down", Some(None)),
+        ("opencode.window", "Usage limit reached. Please try again in 2h.", Some(Some(1_789_992_000_000))),
+        ("aider.broken", "litellm.BadRequestError: OpenAIException - broken on purpose", None),
     ];
     for (name, message, limit) in cases {
         let message = message.to_owned();
@@ -66,8 +74,20 @@ fn a_run_that_ends_badly_says_why_and_a_closed_window_says_until_when() {
     }
     let Some(Stop::Limited { until_ms, .. }) = recorded("codex.window").stop else { panic!("not limited") };
     assert_eq!(until_ms, Some(1_789_999_980_000), "it says the minute alone");
-    let broken = recorded("claude.broken").stop;
-    assert!(matches!(&broken, Some(Stop::Failed(why)) if why.starts_with("API Error: 500 broken")), "{broken:?}");
+    for (name, words) in [
+        ("claude.broken", "API Error: 500 broken"),
+        ("gemini.broken", "[API Error: "),
+        ("opencode.cut", "Cannot connect to API"),
+    ] {
+        let broken = recorded(name).stop;
+        assert!(matches!(&broken, Some(Stop::Failed(why)) if why.starts_with(words)), "{name}: {broken:?}");
+    }
+    for name in ["gemini.rate", "gemini.window", "aider.cut", "aider.rate"] {
+        let found = recorded(name).stop;
+        assert!(matches!(found, Some(Stop::Limited { until_ms: None, .. })), "{name}: {found:?}");
+    }
+    let found = recorded("aider.window").stop;
+    assert!(matches!(found, Some(Stop::Limited { until_ms: Some(1_789_992_000_000), .. })), "{found:?}");
 }
 
 #[test]
@@ -155,4 +175,52 @@ fn what_is_not_understood_is_kept_and_no_error() {
         }
         assert_eq!(events(tool, "   "), []);
     }
+}
+
+#[test]
+fn aider_ends_well_only_if_it_has_said_so() {
+    let mut transcript = Transcript::new(Tool::Aider);
+    let mut told = Vec::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded/aider.tool.txt");
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        told.extend(transcript.line(line.as_bytes(), &now()));
+    }
+    let edit = Event::Tool { name: "edit".to_owned(), about: "made.txt".to_owned() };
+    assert!(
+        told.contains(&edit) && matches!(told.last(), Some(Event::Tool { name, .. }) if name == "commit"),
+        "{told:?}"
+    );
+    assert_eq!(transcript.said().model.as_deref(), Some("openai/m"));
+    // An error that it tries again after is no end, and money is counted where it is told.
+    let mut transcript = Transcript::new(Tool::Aider);
+    for line in ["litellm.RateLimitError: slow down", "Try again later.", "Retrying in 0.2 seconds...", "Hi"] {
+        transcript.line(line.as_bytes(), &now());
+    }
+    assert_eq!((transcript.said().stop.as_ref(), transcript.said().text.as_str()), (None, "Hi\n"));
+    transcript.line(b"Tokens: 1.2k sent, 345 received. Cost: $0.01 message, $0.02 session.", &now());
+    let usage = transcript.said().usage;
+    assert_eq!((usage.input_tokens, usage.output_tokens, usage.cost_micros), (1_200, 345, Some(20_000)));
+    assert_eq!(transcript.said().stop, Some(Stop::Done));
+}
+
+#[test]
+fn another_tool_is_understood_by_pointers() {
+    let cli = |text: &str| -> Box<Generic> { Box::new(toml::from_str(text).unwrap()) };
+    let said = |generic: Box<Generic>, lines: &[&str]| {
+        let mut transcript = Transcript::generic(generic);
+        for line in lines {
+            transcript.line(line.as_bytes(), &now());
+        }
+        transcript.close(&now());
+        transcript.finish()
+    };
+    let whole = cli("output = \"json\"\ntext = \"/a/0\"\nmodel = \"/m\"\nerror = \"/e\"\nusage = { cost = \"/usd\" }");
+    let found = said(whole.clone(), &["{ \"a\": [", "\"done\"], \"m\": \"x-1\",", "\"usd\": 0.5, \"e\": null }"]);
+    assert_eq!((found.text.as_str(), found.model.as_deref(), &found.stop), ("done", Some("x-1"), &Some(Stop::Done)));
+    assert_eq!(found.usage.cost_micros, Some(500_000));
+    let failed = said(whole.clone(), &["{\"e\": \"rate limit, try again in 20s\"}"]);
+    assert!(matches!(failed.stop, Some(Stop::Limited { until_ms: Some(_), .. })), "{failed:?}");
+    assert_eq!(said(whole, &["{ \"a\": [\"half"]).stop, None, "half a value is no end");
+    let plain = said(cli(""), &["one", "two"]);
+    assert_eq!((plain.text.as_str(), plain.stop), ("one\ntwo", None));
 }

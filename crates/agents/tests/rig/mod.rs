@@ -56,6 +56,10 @@ impl Rig {
             env: vec![("RELAYMESH_STEP".to_owned(), "s".to_owned())],
             tag: format!("{}/{index}", self.owner),
             meter: Meter::default(),
+            workdir: None,
+            opened: Vec::new(),
+            workspace: None,
+            result_schema: None,
         });
         key
     }

@@ -2,6 +2,7 @@
 
 use super::{bad_flow, beginning};
 use crate::error::{Code, Error};
+use relaymesh_core::task::request::Request;
 use serde_json::Value;
 
 /// The schema of a flow file.
@@ -25,6 +26,19 @@ pub(crate) fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> 
     let given = if input.is_null() { "the flow needs an input" } else { "the input is not what the flow asks for" };
     let error = Error::new(Code::BadInput, format!("{given}: {}", told.join("; ")));
     Err(error.hint("give it with --input '{…}' or --input @FILE").hint(asked_for(schema)))
+}
+
+/// Whether what the steps want their results to be like are schemas. With the words to look for in the file.
+pub(super) fn results(request: &Request) -> Result<(), (Error, String)> {
+    for step in &request.steps {
+        let Some(schema) = &step.result_schema else { continue };
+        if let Err(why) = relaymesh_agents::schema::check(schema) {
+            let said =
+                bad_flow(&format!("step `{}`: result_schema: this is not a JSON schema: {}", step.id, beginning(&why)));
+            return Err((said.hint("https://json-schema.org tells what one looks like"), "result_schema".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 fn mistake(error: &jsonschema::ValidationError<'_>) -> String {
@@ -52,7 +66,6 @@ fn asked_for(schema: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relaymesh_core::task::request::Request;
     use serde_json::json;
 
     fn accepts(flow: &Value) -> bool {

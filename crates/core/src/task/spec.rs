@@ -25,6 +25,15 @@ pub struct Schedule {
     pub steps: Vec<StepSpec>,
 }
 
+impl Schedule {
+    /// How many bytes it takes on the log.
+    pub fn body_len(&self) -> usize {
+        let mut body = Vec::new();
+        crate::op::append(self, &mut body);
+        body.len()
+    }
+}
+
 /// One step of the graph. `depends_on` and `compensates` are places in the list of steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepSpec {

@@ -124,9 +124,13 @@ impl<R: Reader, W: World> Engine<R, W> {
             return self.handle_finished(Finished::new(hold, outcome));
         }
         let (agent, attempt, name) = (step.spec.agent.clone(), step.attempt, step.spec.name.clone());
-        let timeout_ms = step.spec.timeout_ms;
-        let namespace = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
-        let Some(namespace) = namespace.map(|rows| rows.task.namespace.clone()) else { return };
+        let (timeout_ms, terms) = (step.spec.timeout_ms, step.spec.terms.clone());
+        let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
+        let Some(rows) = rows else { return };
+        // One approval counts for a whole list, and stands with the step that has it.
+        let list = step.spec.item().and_then(|item| rows.steps.get(usize::from(item.of)));
+        let asked = list.unwrap_or(step).spec.approve.as_ref().map(|ask| ask.text.clone());
+        let namespace = rows.task.namespace.clone();
         if let Some(timeout_ms) = timeout_ms {
             let at_ms = self.world.now().mono_ms.saturating_add(timeout_ms);
             self.attempts.set_timeout(hold.step, hold.epoch, at_ms);
@@ -134,7 +138,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let asks = self.world.asks(&agent);
         let outcome = match self.input(hold, batch) {
             Ok(input) if asks => self.ask(Question { hold, namespace, name, agent, input }),
-            Ok(input) => self.world.start(Work { hold, namespace, name, agent, attempt, input }),
+            Ok(input) => self.world.start(Work { hold, namespace, name, agent, attempt, input, terms, asked }),
             Err(super::input::Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
         if let Some(outcome) = outcome {

@@ -10,7 +10,7 @@ use relaymesh_core::{
     backoff::JITTER_MS_MAX,
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX},
     id::{LeaseToken, StepId, TaskId, WorkerId},
-    op::{Body, Held, WriteClass},
+    op::{BODY_BYTES_MAX, Body, Held, WriteClass},
     task::{Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
 };
 use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Spend};
@@ -109,7 +109,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn submit(&mut self, caller: &Caller, submit: Submit) -> Result<(Answer, Until), Error> {
-        let Submit { namespace, schedule, inputs, until } = submit;
+        let Submit { namespace, mut schedule, inputs, until } = submit;
         let key = &schedule.key;
         if let Some((task, fingerprint)) = self.known(&namespace, key)? {
             if fingerprint != schedule.fingerprint {
@@ -124,8 +124,17 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(found) = inputs.iter().map(|(_, content)| content.len()).find(|length| *length > max) {
             return Err(Error::TooLong { found, max });
         }
-        let task = TaskId::new(self.world.now().wall_ms, self.world.random());
         let key = key.clone();
+        for (place, step) in (0u16..).zip(&mut schedule.steps) {
+            let input = inputs.iter().find(|(of, _)| *of == place).map(|(_, content)| content);
+            self.world.impose(step, input);
+        }
+        let found = schedule.body_len();
+        if found > BODY_BYTES_MAX {
+            // What cannot be read again must not get on the log.
+            return Err(Error::TooLong { found, max: BODY_BYTES_MAX });
+        }
+        let task = TaskId::new(self.world.now().wall_ms, self.world.random());
         let pos = self.write_new(task, namespace.clone(), caller, Body::ScheduleJob { schedule })?;
         let put = |(index, content)| ContentPut { key: ContentKey::new(pos, index), content };
         self.open.batch.content.extend(inputs.into_iter().map(put));

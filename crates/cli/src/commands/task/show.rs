@@ -25,7 +25,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = root::read(&context.root)?;
     let rows = lookup::task(&mut reader, &args.id)?;
-    let view = View::load(&mut reader, rows)?;
+    let view = View::load(&mut reader, rows)?.with_processes(&context.root);
     if context.json {
         output::value(&view.to_json(args.history));
     } else {

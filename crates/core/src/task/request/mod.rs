@@ -22,7 +22,7 @@ use crate::{
     hash::Hash,
     lanes::Priority,
     name::Name,
-    op::{BODY_BYTES_MAX, append},
+    op::BODY_BYTES_MAX,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -271,10 +271,9 @@ impl Request {
         let input = given.as_ref().map(|bytes| ContentRef::of(Media::Json, bytes));
         inputs.extend(given.map(|bytes| (INPUT_PLACE, bytes)));
         let schedule = Schedule { name: self.name.clone(), key, fingerprint, trace_id, input, steps };
-        let mut body = Vec::new();
-        append(&schedule, &mut body);
-        if body.len() > BODY_BYTES_MAX {
-            return Err(Error::TooLarge { found: body.len() });
+        let found = schedule.body_len();
+        if found > BODY_BYTES_MAX {
+            return Err(Error::TooLarge { found });
         }
         Ok(Prepared { schedule, inputs })
     }

@@ -1,8 +1,8 @@
-//! `relaymesh agent`
+//! `relaymesh agent list`
 
+use super::kind;
 use crate::{agents, args::Context, error::Error, exit::Exit, output, time};
-use clap::Subcommand;
-use relaymesh_agents::{Agents, Script, tool::Tool};
+use relaymesh_agents::{Agents, Script};
 use relaymesh_core::name::Name;
 use relaymesh_runtime::{
     builtin::{AGENTS, Builtin},
@@ -12,42 +12,43 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent list          the builtin agents, and those of agents.toml in the root
+  relaymesh agent list                    the builtin agents, and those of agents.toml in the root
+  relaymesh agent list --label team=a     those with this label
+  relaymesh agent list --json | jq -r '.[] | select(.held_until) | .name'";
 
-An agent of your own, in agents.toml:
-  [agents.upper]
-  command = [\"python3\", \"upper.py\"]    # input on stdin, result on stdout, progress on stderr
-  concurrency = 2
-
-One that is reached by HTTP:
-  [agents.gpt]
-  url = \"https://api.openai.com/v1/responses\"
-  api = \"responses\"                      # or chat, messages, json (your own server)
-  model = \"gpt-5\"
-  key = \"openai\"                         # after `relaymesh secret set openai`";
-
-/// Who can do the work
-#[derive(Debug, Subcommand)]
+/// Show every agent
+#[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) enum Command {
-    /// Show every agent
-    #[command(after_help = EXAMPLES)]
-    List,
+pub(crate) struct Args {
+    /// Only agents with this label; several must all be there
+    #[arg(long, value_name = "NAME=VALUE")]
+    label: Vec<String>,
 }
 
-pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
-    let Command::List = command;
+impl Args {
+    fn wants(&self, script: &Script) -> bool {
+        self.label.iter().all(|label| {
+            let (name, value) =
+                label.split_once('=').map_or((label.as_str(), None), |(name, value)| (name, Some(value)));
+            let mut found = script.labels.iter().filter(|(known, _)| known.as_str() == name);
+            found.any(|(_, known)| value.is_none_or(|value| value == known))
+        })
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let agents = agents::read(&context.root)?;
-    let scripts = agents.iter().filter(|(name, _)| !Builtin::knows(name));
+    let scripts = agents.iter().filter(|(name, script)| !Builtin::knows(name) && args.wants(script));
+    let builtin = AGENTS.iter().filter(|_| args.label.is_empty());
     let entries = held::entries(&context.root).unwrap_or_default();
     let held = |name: &Name, script: &Script| held::of(&entries, name, &Agents::provider(name, script));
     if context.json {
-        let builtin = AGENTS.iter().map(|(name, about)| json!({ "name": name, "kind": "builtin", "about": about }));
+        let builtin = builtin.map(|(name, about)| json!({ "name": name, "kind": "builtin", "about": about }));
         let scripts = scripts.map(|(name, script)| {
             let entry = held(name, script);
             json!({
                 "name": name, "kind": kind(script), "about": script.about, "provider": Agents::provider(name, script),
-                "command": script.command, "url": script.url, "concurrency": script.concurrency,
+                "command": script.command, "url": script.url, "concurrency": script.concurrency, "labels": script.labels,
                 "held_until": entry.map(|entry| time::rfc3339(entry.until_ms)),
                 "held_because": entry.map(|entry| &entry.reason),
             })
@@ -56,10 +57,10 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     let mut rows = vec![["AGENT", "KIND", "AT ONCE", "ABOUT"].map(str::to_owned).to_vec()];
-    rows.extend(AGENTS.map(|(name, about)| {
-        ["", "builtin", "-", about]
+    rows.extend(builtin.map(|(name, about)| {
+        ["", "builtin", "-", *about]
             .map(str::to_owned)
-            .map(|cell| if cell.is_empty() { name.to_owned() } else { cell })
+            .map(|cell| if cell.is_empty() { (*name).to_owned() } else { cell })
             .to_vec()
     }));
     rows.extend(scripts.map(|(name, script)| {
@@ -72,13 +73,4 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     }));
     output::line(&output::table(&rows));
     Ok(Exit::Done)
-}
-
-/// What sort of agent it is.
-fn kind(script: &Script) -> &'static str {
-    if script.inbox {
-        return "inbox";
-    }
-    let is_http = script.http.is_some();
-    script.tool.map_or(if is_http { "http" } else { "script" }, Tool::program)
 }

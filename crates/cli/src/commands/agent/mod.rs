@@ -1,0 +1,67 @@
+//! `relaymesh agent`
+
+mod add;
+mod detect;
+mod file;
+mod list;
+mod remove;
+mod show;
+mod test;
+mod token;
+mod version;
+
+use crate::{args::Context, error::Error, exit::Exit};
+use clap::Subcommand;
+use relaymesh_agents::{Script, tool::Tool};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh agent detect --write                        finds Codex, Claude Code and others, and writes their entries
+  relaymesh agent add upper --command tr a-z A-Z        an agent that is a command: input on stdin, result on stdout
+  relaymesh agent add coder --tool codex --timeout 30m  an agent that is a tool
+  relaymesh agent test upper                            runs a tiny task and shows what happened
+  relaymesh agent list
+
+All of it stands in agents.toml in the root, which you may edit as well:
+  [agents.upper]
+  command = [\"python3\", \"upper.py\"]    # input on stdin, result on stdout, progress on stderr
+  concurrency = 2";
+
+/// Who can do the work
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Add(Box<add::Args>),
+    Remove(remove::Args),
+    Detect(detect::Args),
+    Test(test::Args),
+    #[command(subcommand)]
+    Token(token::Command),
+}
+
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
+    match command {
+        Command::List(args) => list::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::Add(args) => add::run(args, context),
+        Command::Remove(args) => remove::run(args, context),
+        Command::Detect(args) => detect::run(args, context),
+        Command::Test(args) => test::run(args, context),
+        Command::Token(command) => token::run(command, context),
+    }
+}
+
+/// What sort of agent it is, for people: the tool itself says more than `cli`.
+fn kind(script: &Script) -> &'static str {
+    match script.tool {
+        _ if script.inbox => "inbox",
+        _ if script.http.is_some() => "http",
+        Some(tool) => tool.program(),
+        None => "script",
+    }
+}
+
+/// The tools that are known here.
+const TOOLS: [Tool; 5] = [Tool::Codex, Tool::Claude, Tool::Gemini, Tool::Opencode, Tool::Aider];

@@ -1,0 +1,73 @@
+//! `relaymesh agent remove`
+
+use super::file::Sheet;
+use crate::{
+    agents,
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    lookup, output, root,
+};
+use relaymesh_core::{id::TaskId, name::Name};
+use relaymesh_store::{Reader as _, TaskFilter};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh agent remove upper
+  relaymesh agent remove upper --force     though steps wait for it: they go on waiting
+
+What it did stays on the log, and its attempts under way go on to their end.";
+
+/// Take the entry of an agent out of agents.toml
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Which
+    name: Name,
+    /// Though steps wait for it
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let mut sheet = Sheet::open(context)?;
+    if !sheet.take(&args.name) {
+        return Err(agents::unknown(&args.name, &agents::read(&context.root)?));
+    }
+    let waiting = if root::exists(&context.root) { waiting(&args.name, context)? } else { Vec::new() };
+    if let (false, Some(first)) = (args.force, waiting.first()) {
+        let message = format!("{} not ended and have steps for `{}`, such as {first}", count(waiting.len()), args.name);
+        let error = Error::new(Code::Refused, message).hint("`--force` removes it all the same, and they wait");
+        return Err(
+            error.hint(format!("`relaymesh task wait {first}` waits for it, `relaymesh task cancel {first}` ends it"))
+        );
+    }
+    sheet.write()?;
+    if context.json {
+        output::value(&json!({ "name": args.name, "removed": true, "waiting": waiting }));
+    } else {
+        output::line(&format!("{} is removed", args.name));
+    }
+    Ok(Exit::Done)
+}
+
+fn count(tasks: usize) -> String {
+    if tasks == 1 { "1 task has".to_owned() } else { format!("{tasks} tasks have") }
+}
+
+/// The tasks with steps for this agent that have not ended.
+fn waiting(agent: &Name, context: &Context) -> Result<Vec<TaskId>, Error> {
+    let mut reader = root::read(&context.root)?;
+    let mut waiting = Vec::new();
+    lookup::each_task(&mut reader, &TaskFilter::default(), |reader, task| {
+        if !task.status.is_terminal() {
+            let rows = reader.task(task.id)?;
+            let steps = rows.into_iter().flat_map(|rows| rows.steps);
+            let mut open = steps.filter(|step| step.spec.agent == *agent && !step.status.is_terminal());
+            waiting.extend(open.next().map(|_| task.id));
+        }
+        Ok(())
+    })?;
+    Ok(waiting)
+}

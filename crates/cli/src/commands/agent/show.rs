@@ -1,0 +1,170 @@
+//! `relaymesh agent show`
+
+use super::{kind, version};
+use crate::{agents, args::Context, error::Error, exit::Exit, lookup, output, root, secrets, time};
+use relaymesh_agents::{
+    Agents, Confirm, Script,
+    config::{ENVIRONMENT, FILE},
+    confine, program, quoted,
+};
+use relaymesh_core::{
+    name::Name,
+    task::{Status, spec::RetryPolicy},
+};
+use relaymesh_runtime::{
+    builtin::{AGENTS, Builtin},
+    held,
+};
+use relaymesh_store::{Reader as _, TaskFilter};
+use serde_json::{Map, Value, json};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh agent show coder            everything that holds for it, and where it comes from
+  relaymesh agent show coder --json | jq '.secrets'";
+
+/// Show everything about an agent: what would run, with what, and what holds it up
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Which
+    name: Name,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let agents = agents::read(&context.root)?;
+    let facts = match agents.get(&args.name) {
+        _ if Builtin::knows(&args.name) => builtin(&args.name),
+        Some(script) => facts(&args.name, script, context)?,
+        None => return Err(agents::unknown(&args.name, &agents)),
+    };
+    if context.json {
+        output::value(&Value::Object(facts.into_iter().collect::<Map<_, _>>()));
+        return Ok(Exit::Done);
+    }
+    let said = |value: &Value| !value.is_null() && *value != json!([]) && *value != json!({}) && *value != "";
+    let rows = facts.iter().filter(|(_, value)| said(value));
+    let rows: Vec<Vec<String>> = rows.map(|(name, value)| vec![name.replace('_', " "), words(value)]).collect();
+    output::line(&output::table(&rows));
+    Ok(Exit::Done)
+}
+
+type Facts = Vec<(String, Value)>;
+
+fn builtin(name: &Name) -> Facts {
+    let about = AGENTS.iter().find(|(known, _)| *known == name.as_str()).map(|(_, about)| *about);
+    let facts = [("name", json!(name)), ("kind", json!("builtin")), ("about", json!(about))];
+    facts.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+fn facts(name: &Name, script: &Script, context: &Context) -> Result<Facts, Error> {
+    let path = script.command.first().and_then(|word| program(word));
+    let version = script.tool.and(path.as_deref()).and_then(version::of);
+    let provider = Agents::provider(name, script);
+    let entries = held::entries(&context.root).unwrap_or_default();
+    let entry = held::of(&entries, name, &provider);
+    let confined = confine::level(script);
+    let is_process = script.http.is_none() && !script.inbox;
+    let confinement = is_process.then(|| format!("{}: {}", confined.level.as_str(), confined.why));
+    let retry = script.retry.policy(crate::settings::current(context)?.settings.retry());
+    let confirm = match &script.confirm {
+        Confirm::Each(false) => Value::Null,
+        Confirm::Each(true) => json!("before every step"),
+        Confirm::Words(words) => json!({ "if_the_input_has": words }),
+    };
+    let RetryPolicy { max_attempts, backoff } = retry;
+    let facts = [
+        ("name", json!(name)),
+        ("kind", json!(kind(script))),
+        ("about", json!(script.about)),
+        ("labels", json!(script.labels)),
+        ("command", json!(script.command)),
+        ("args", json!(script.args)),
+        ("url", json!(script.url)),
+        (
+            "program",
+            match path {
+                Some(path) => json!(path),
+                None if is_process => json!("not found: it is in no folder of PATH"),
+                None => Value::Null,
+            },
+        ),
+        ("version", json!(version)),
+        ("model", json!(script.model)),
+        ("provider", json!(provider)),
+        ("held_until", json!(entry.map(|entry| time::rfc3339(entry.until_ms)))),
+        ("held_because", json!(entry.map(|entry| &entry.reason))),
+        ("places", json!(script.concurrency)),
+        ("places_in_use", json!(running(name, context)?)),
+        ("timeout", json!(script.timeout.map(time::span))),
+        ("max_attempts", json!(max_attempts)),
+        ("backoff", json!(format!("{} to {}", time::span(backoff.base_ms), time::span(backoff.max_ms)))),
+        ("folder", script.folder.as_ref().map_or_else(|| json!("one of its own for each attempt"), |path| json!(path))),
+        ("confirm", confirm),
+        ("confinement", json!(confinement)),
+        ("writable", json!(script.writable)),
+        ("environment", json!(environment(script))),
+        ("secrets", known_secrets(script, context)),
+        ("input_secrets", json!(script.input_secrets)),
+        ("language_model", json!(script.llm)),
+        ("grace", json!(time::span(script.grace_ms))),
+        ("longest_result", json!(script.output_bytes_max)),
+        ("stands_in", json!(context.root.join(FILE))),
+    ];
+    Ok(facts.map(|(name, value)| (name.to_owned(), value)).to_vec())
+}
+
+/// The names of the variables that it would be given, as this process has them; the daemon may have others.
+fn environment(script: &Script) -> Vec<String> {
+    let passed = ENVIRONMENT.iter().copied().chain(script.env.iter().map(String::as_str));
+    let mut names: Vec<String> = passed.filter(|name| std::env::var_os(name).is_some()).map(str::to_owned).collect();
+    names.extend(script.set.keys().chain(script.secrets.keys()).cloned());
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Each variable that is a secret, and whether there is one.
+fn known_secrets(script: &Script, context: &Context) -> Value {
+    let known = secrets::vault(&context.root).names();
+    let state = |name: &Name| match &known {
+        Ok(names) if names.contains(name) => "is there".to_owned(),
+        Ok(_) => format!("is missing: `relaymesh secret set {name}`"),
+        Err(error) => error.to_string(),
+    };
+    let named = script
+        .secrets
+        .iter()
+        .map(|(variable, name)| (variable.clone(), json!(format!("{name}, which {}", state(name)))));
+    Value::Object(named.collect())
+}
+
+/// How many attempts of it are under way.
+fn running(agent: &Name, context: &Context) -> Result<usize, Error> {
+    if !root::exists(&context.root) {
+        return Ok(0);
+    }
+    let mut reader = root::read(&context.root)?;
+    let filter = TaskFilter { status: Some(Status::Running), ..TaskFilter::default() };
+    let mut count = 0;
+    lookup::each_task(&mut reader, &filter, |reader, task| {
+        let steps = reader.task(task.id)?.into_iter().flat_map(|rows| rows.steps);
+        count += steps.filter(|step| step.spec.agent == *agent && step.status == Status::Running).count();
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// A value for people.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => output::clean(text),
+        Value::Array(list) => list.iter().map(|word| quoted(&words(word))).collect::<Vec<_>>().join(" "),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| format!("{name}: {}", words(value))).collect::<Vec<_>>().join("; ")
+        }
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Number(_) | Value::Null => value.to_string(),
+    }
+}

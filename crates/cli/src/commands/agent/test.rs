@@ -1,0 +1,162 @@
+//! `relaymesh agent test`
+
+use crate::{
+    agents,
+    args::{Context, Key},
+    error::{Code, Error},
+    exit::Exit,
+    flow,
+    link::{self, Link, Missing},
+    output, root, session,
+    session::Work,
+    time,
+    view::View,
+};
+use relaymesh_agents::{RAN, Ran, quoted};
+use relaymesh_core::{
+    id::TaskId,
+    name::Name,
+    task::{Status, request::Request},
+};
+use relaymesh_runtime::{
+    driver::{Answer, Command, Submit, Until},
+    scripts,
+    world::Alert,
+};
+use relaymesh_store::Reader as _;
+use serde_json::{Value, json};
+use std::{path::Path, sync::mpsc, time::Duration};
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh agent test upper
+  relaymesh agent test upper --input '\"hello\"'
+  relaymesh agent test codex --timeout 5m     a tool must be installed and logged in; it is asked to say one word
+
+It is a task like any other: `relaymesh task list` has it, and its attempt costs what an attempt costs.";
+
+/// What a tool is asked that nobody gave an input.
+const PROMPT: &str = "Answer with the single word: pong";
+
+/// Run a tiny task and show what happened: process, command line, exit code, bytes, result
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Which
+    name: Name,
+    /// What it is given: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// How long it may take
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = time::duration)]
+    timeout: u64,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let agents = agents::read(&context.root)?;
+    let is_tool = agents.get(&args.name).is_some_and(|script| script.tool.is_some());
+    let given = args.input.as_deref().map(flow::input).transpose()?;
+    let input = given.unwrap_or_else(|| if is_tool { json!(PROMPT) } else { json!({ "ping": "pong" }) });
+    let mut request = Request::single(args.name.clone(), Some(input));
+    request.name = "agent-test".parse().expect("a literal name");
+    for step in &mut request.steps {
+        step.retry.max_attempts = Some(1);
+        step.timeout_ms = Some(args.timeout);
+    }
+    agents::check(&request, &agents).map_err(|(_, error)| error)?;
+    let prepared = Key::anew().prepare(&request, context)?;
+    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
+    let task = follow(submit, Duration::from_millis(args.timeout), context)?;
+    let mut reader = root::read(&context.root)?;
+    let rows = reader.task(task)?.ok_or_else(|| Error::new(Code::NoTask, format!("there is no task {task}")))?;
+    let view = View::load(&mut reader, rows)?;
+    show(&view, context);
+    Ok(Exit::of(view.rows.task.status))
+}
+
+/// Submits it and waits until it has ended, asks somebody, or takes too long.
+fn follow(submit: Submit, patience: Duration, context: &Context) -> Result<TaskId, Error> {
+    let warn = |alert: Alert| output::note(&session::warning(&alert));
+    let link = Link::open(context, Missing::Make, Work::Steps, warn)?;
+    let result = accepted(&link, submit).and_then(|task| {
+        let rows = root::read(&context.root)?.task(task)?;
+        let asks = rows.is_some_and(|rows| rows.steps.iter().any(|step| step.status == Status::Waiting));
+        if !asks {
+            let (tell, told) = mpsc::channel();
+            link.send(Command::Wait { task }, move |answer| drop(tell.send(answer)));
+            if let Ok(answer) = told.recv_timeout(patience.saturating_add(GRACE)) {
+                answer?;
+            }
+        }
+        Ok(task)
+    });
+    link.finish(result)
+}
+
+/// What an attempt that is ended for want of time may need on top.
+const GRACE: Duration = Duration::from_secs(10);
+
+fn accepted(link: &Link, submit: Submit) -> Result<TaskId, Error> {
+    let answer = link.call(Command::Submit(submit))?;
+    let Answer::Accepted { task, .. } = answer else { return Err(link::unexpected(&answer)) };
+    Ok(task)
+}
+
+fn show(view: &View, context: &Context) {
+    let (task, step) = (&view.rows.task, &view.rows.steps[0]);
+    let files = scripts::said(&context.root, task.id, &step.spec.name, step.epoch, RAN);
+    let ran = Ran::read(&files);
+    let asks =
+        (step.status == Status::Waiting).then(|| step.spec.approve.as_ref().map(|ask| ask.text.clone())).flatten();
+    let made = ran.as_ref().map(|ran| made(&ran.folder)).unwrap_or_default();
+    if context.json {
+        output::value(&json!({
+            "task": task.id, "status": task.status, "result": view.result(), "error": step.error, "asks": asks,
+            "ran": ran, "files": made,
+        }));
+        return;
+    }
+    let mut rows = vec![("task", task.id.to_string()), ("status", crate::view::with_symbol(task.status))];
+    rows.extend(ran.as_ref().map(facts).into_iter().flatten());
+    if !made.is_empty() {
+        rows.push(("files", made.join(", ")));
+    }
+    rows.extend(view.result().map(|result| ("result", output::short(&words(&result), 400))));
+    rows.extend(step.error.as_ref().map(|error| ("error", output::clean(error))));
+    rows.extend(asks.map(|asks| ("asks", output::clean(&asks))));
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    output::line(&output::table(&rows));
+    if step.status == Status::Waiting {
+        output::note(&format!("`relaymesh approve {} {}` lets it run", task.id, step.spec.name));
+    } else {
+        output::note(&format!("`relaymesh task logs {}` shows all that it said", task.id));
+    }
+}
+
+/// What ran, for people.
+fn facts(ran: &Ran) -> Vec<(&'static str, String)> {
+    let words: Vec<String> = ran.arguments.iter().map(|word| quoted(word)).collect();
+    let took = ran.ended_ms.map(|end| time::span(end.saturating_sub(ran.started_ms)));
+    vec![
+        ("pid", ran.pid.to_string()),
+        ("command", output::clean(&format!("{} {}", quoted(&ran.program.display().to_string()), words.join(" ")))),
+        ("folder", ran.folder.display().to_string()),
+        ("ended", ran.how_it_ended()),
+        ("took", took.unwrap_or_else(|| "-".to_owned())),
+        ("said", format!("{} bytes on stdout, {} on stderr", ran.stdout_bytes, ran.stderr_bytes)),
+    ]
+}
+
+/// The files that are in its folder now.
+fn made(folder: &Path) -> Vec<String> {
+    const SHOWN_MAX: usize = 20;
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.take(SHOWN_MAX).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

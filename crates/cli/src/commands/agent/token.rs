@@ -1,0 +1,109 @@
+//! `relaymesh agent token`
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    output, root, time,
+};
+use clap::Subcommand;
+use relaymesh_runtime::token::{FILE, Kept, Tokens};
+use serde_json::json;
+use std::io;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh agent token create                  prints a token once; the root keeps its hash
+  relaymesh agent token rotate --overlap 24h    prints another; the old one is good for a day
+  relaymesh agent token show                    which are good, and until when
+  relaymesh agent token revoke                  none is good any more
+
+It is for agents that connect by themselves. Whoever may enter the root (the local socket) needs none.";
+
+/// The token that agents show which connect by themselves
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
+    /// Make a token and print it, once
+    #[command(after_help = EXAMPLES)]
+    Create,
+    /// Make another one; the one before stays good for a while
+    #[command(after_help = EXAMPLES)]
+    Rotate {
+        /// How long the old one stays good
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time::duration)]
+        overlap: u64,
+    },
+    /// Show which tokens are good; not the tokens themselves, which nobody keeps
+    #[command(after_help = EXAMPLES)]
+    Show,
+    /// Make all tokens useless, or the one before the current
+    #[command(after_help = EXAMPLES)]
+    Revoke {
+        /// Only the one that was rotated away
+        #[arg(long)]
+        previous: bool,
+    },
+}
+
+pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
+    root::there(&context.root)?;
+    let failed = |error: io::Error| {
+        Error::new(Code::StoreIo, format!("cannot use {}: {error}", context.root.join(FILE).display()))
+    };
+    let mut tokens = Tokens::read(&context.root).map_err(failed)?;
+    let now_ms = time::now_ms();
+    let made = match command {
+        Command::Create if tokens.current.is_some() => {
+            let error = Error::new(Code::Refused, "there is a token already");
+            return Err(
+                error.hint("`relaymesh agent token rotate` makes another, and the old one stays good for a while")
+            );
+        }
+        Command::Create => Some(tokens.rotate(rand::random(), 0, now_ms)),
+        Command::Rotate { overlap } => Some(tokens.rotate(rand::random(), *overlap, now_ms)),
+        Command::Show => {
+            show(&tokens, now_ms, context);
+            return Ok(Exit::Done);
+        }
+        Command::Revoke { previous } => {
+            tokens = Tokens { current: tokens.current.filter(|_| *previous), previous: None };
+            None
+        }
+    };
+    tokens.write(&context.root).map_err(failed)?;
+    match made {
+        Some(token) if context.json => output::value(&json!({ "token": token })),
+        Some(token) => {
+            output::line(&token);
+            output::note("note: it is shown this once; keep it where secrets are kept");
+        }
+        None if context.json => output::value(&json!({ "revoked": true })),
+        None => output::line("revoked"),
+    }
+    Ok(Exit::Done)
+}
+
+fn show(tokens: &Tokens, now_ms: u64, context: &Context) {
+    let good = |kept: &Option<Kept>| kept.filter(|kept| kept.until_ms.is_none_or(|until| now_ms < until));
+    let shown = [("current", good(&tokens.current)), ("previous", good(&tokens.previous))];
+    let shown: Vec<(&str, Kept)> = shown.into_iter().filter_map(|(name, kept)| Some((name, kept?))).collect();
+    if context.json {
+        let facts = shown.iter().map(|(name, kept)| {
+            json!({
+                "which": name, "made": time::rfc3339(kept.made_ms), "until": kept.until_ms.map(time::rfc3339),
+                "sha256": kept.hash,
+            })
+        });
+        return output::value(&facts.collect());
+    }
+    if shown.is_empty() {
+        return output::line("no token is good: nobody can register");
+    }
+    let mut rows = vec![["TOKEN", "MADE", "GOOD UNTIL"].map(str::to_owned).to_vec()];
+    rows.extend(shown.iter().map(|(name, kept)| {
+        let until = kept.until_ms.map_or_else(|| "it is revoked".to_owned(), time::rfc3339);
+        vec![(*name).to_owned(), time::rfc3339(kept.made_ms), until]
+    }));
+    output::line(&output::table(&rows));
+}
