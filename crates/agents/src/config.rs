@@ -42,6 +42,7 @@ use crate::{
     limits::Limits,
     rules::{Confirm, Retry},
     tool::{Generic, Tool},
+    workspace::Workspaces,
 };
 use relaymesh_core::{name::Name, task::request::duration};
 use serde::Deserialize;
@@ -65,6 +66,7 @@ pub const KEY_VARIABLE: &str = "RELAYMESH_SECRET_KEY";
 pub struct Agents {
     scripts: BTreeMap<Name, Script>,
     budgets: Budgets,
+    workspaces: Workspaces,
 }
 
 /// An agent of one's own: a command, a tool, or somebody who is reached by HTTP.
@@ -256,6 +258,8 @@ struct File {
     agents: BTreeMap<String, toml::Spanned<Script>>,
     #[serde(default)]
     budgets: Budgets,
+    #[serde(default)]
+    workspaces: Workspaces,
 }
 
 impl Agents {
@@ -282,7 +286,7 @@ impl Agents {
             let script = checked(script.into_inner(), folder).map_err(|why| wrong(format!("agent `{name}`: {why}")))?;
             scripts.insert(name.parse::<Name>().map_err(|error| wrong(error.to_string()))?, script);
         }
-        Ok(Self { scripts, budgets: file.budgets })
+        Ok(Self { scripts, budgets: file.budgets, workspaces: file.workspaces })
     }
 
     /// The agent of this name.
@@ -295,6 +299,11 @@ impl Agents {
         let usual = script.tool.and_then(Tool::provider).map(str::to_owned);
         let usual = usual.or_else(|| script.http.as_ref().map(Http::provider));
         script.provider.as_ref().map(Name::to_string).or(usual).unwrap_or_else(|| format!("agent {name}"))
+    }
+
+    /// Where working trees are made, and how long they stay.
+    pub fn workspaces(&self) -> &Workspaces {
+        &self.workspaces
     }
 
     /// The budgets that are nobody's own.
@@ -346,6 +355,19 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
     if script.concurrency == 0 {
         return Err("`concurrency` is at least 1".to_owned());
     }
+    passed_on(&script)?;
+    script.limits.check()?;
+    opened(&mut script, folder)?;
+    for word in &mut script.command {
+        if let Some(path) = beside(word, folder) {
+            *word = path.display().to_string();
+        }
+    }
+    Ok(script)
+}
+
+/// Whether what it is to be given can be given, and may be.
+fn passed_on(script: &Script) -> Result<(), String> {
     let bad = |name: &str| name.is_empty() || name.contains(['=', '\0']);
     if let Some(name) = script.env.iter().chain(script.set.keys()).chain(script.secrets.keys()).find(|name| bad(name)) {
         return Err(format!("`{name}` is not the name of a variable"));
@@ -371,14 +393,7 @@ fn checked(mut script: Script, folder: &Path) -> Result<Script, String> {
             "`{name}` changes what programs run or whom they talk to, and is not passed on from the daemon; give it a value under `set` if you mean it"
         ));
     }
-    script.limits.check()?;
-    opened(&mut script, folder)?;
-    for word in &mut script.command {
-        if let Some(path) = beside(word, folder) {
-            *word = path.display().to_string();
-        }
-    }
-    Ok(script)
+    Ok(())
 }
 
 /// Makes the words of `writable` full paths, and looks whether the root is in one of them.

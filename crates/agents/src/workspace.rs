@@ -16,6 +16,9 @@ use std::{
     process::{Command, Stdio},
 };
 
+/// The folder of all working trees, in the root, unless they are put elsewhere.
+pub const FOLDER: &str = "workspaces";
+
 /// The longest words of git that are passed on.
 const WORDS_MAX: usize = 400;
 /// Who commits what an agent left uncommitted.
@@ -69,7 +72,7 @@ impl Plan {
         (home, root): (&Path, &Path),
         (task, step): (&str, &str),
     ) -> Self {
-        let folder = policy.folder.as_ref().map_or_else(|| root.join("workspaces"), |folder| home.join(folder));
+        let folder = policy.folder.as_ref().map_or_else(|| root.join(FOLDER), |folder| home.join(folder));
         Self {
             repository: home.join(&asked.git),
             reference: asked.reference.clone(),

@@ -11,7 +11,7 @@ use relaymesh_runtime::{
     ledger::Books,
     scripts::{Limits, News, Scripts},
     settings::Settings,
-    world::{Alert, Late},
+    world::Alert,
 };
 use relaymesh_store::{Reader as _, Store as _};
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
@@ -56,18 +56,17 @@ impl Session {
         let results = blobs.clone();
         let books = root::reader(&store)?;
         let (mut failed, mut news) = (None, None);
-        let driver = Driver::start(store, config, |finished, spent| {
+        let driver = Driver::start(store, config, |handle| {
             let scripts = agents.map(|agents| {
-                let (blobs, finished) = (results.clone(), Late::clone(&finished));
-                let ways = (finished, Box::new(books) as Box<dyn Books>, spent);
-                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), blobs, ways)
+                let ways = (handle.clone(), Box::new(books) as Box<dyn Books>);
+                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), results.clone(), ways)
             });
             let scripts = scripts.transpose().unwrap_or_else(|error| {
                 failed = Some(error);
                 None
             });
             news = scripts.as_ref().map(Scripts::news);
-            Host::new(floor_ms, results, scripts, finished, alert)
+            Host::new(floor_ms, results, scripts, handle.late(), alert)
         })?;
         if let Some(error) = failed {
             return Err(Error::new(Code::StoreIo, format!("cannot watch over agents: {error}")));

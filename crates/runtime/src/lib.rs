@@ -23,4 +23,5 @@ pub mod secrets;
 pub mod settings;
 pub mod token;
 pub mod upkeep;
+mod workspace;
 pub mod world;

@@ -12,12 +12,14 @@
 
 use crate::{
     builtin::Builtin,
+    driver::Handle,
     held::{self, Held},
     inference,
-    ledger::{Account, Books, Ledger, Over, Payer, Write},
+    ledger::{Account, Books, Ledger, Over, Payer},
     secrets::{Vault, reference},
     settings::{Settings, size},
-    world::{Finished, Hold, Late, Outcome, Pool, Work},
+    workspace,
+    world::{Finished, Hold, Outcome, Pool, Work},
 };
 use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool as Processes, Script, http::Calls};
 use relaymesh_core::{
@@ -37,6 +39,9 @@ use std::{
 
 /// The folder of all attempts, in the root.
 const FOLDER: &str = "attempts";
+
+/// The folder of all working trees, in the root, unless they are put elsewhere.
+const WORKSPACES: &str = relaymesh_agents::workspace::FOLDER;
 
 /// The pool that every process takes a place in.
 const PROCESSES: &str = "processes";
@@ -79,6 +84,7 @@ pub struct Scripts<B> {
     news: News,
     ledger: Ledger,
     accounts: Accounts,
+    handle: Handle,
 }
 
 /// The accounts of attempts under way that are counted, with whose they are.
@@ -107,9 +113,10 @@ impl<B: Blobs> Scripts<B> {
         agents: Agents,
         limits: Limits,
         blobs: B,
-        (finished, books, write): (Late, Box<dyn Books>, Write),
+        (handle, books): (Handle, Box<dyn Books>),
     ) -> io::Result<Self> {
         let (holds, accounts) = (Holds::default(), Accounts::default());
+        let finished = handle.late();
         let (ended, counted, results) = (Arc::clone(&holds), Arc::clone(&accounts), blobs.clone());
         let owner = format!("{node}/");
         let over = Arc::new(move |key, Ended { end, inference }: Ended| {
@@ -134,7 +141,7 @@ impl<B: Blobs> Scripts<B> {
         let news = News::default();
         let held = Held::read(&root);
         let with_pools = with_pools(&agents, limits, &held);
-        let ledger = Ledger::new(books, write);
+        let ledger = Ledger::new(books, handle.spends());
         Ok(Self {
             agents: with_pools,
             named: agents,
@@ -150,6 +157,7 @@ impl<B: Blobs> Scripts<B> {
             news,
             ledger,
             accounts,
+            handle,
         })
     }
 
@@ -237,6 +245,14 @@ impl<B: Blobs> Scripts<B> {
         if let Err(why) = script.may_begin(&work.agent, work.asked.as_deref(), input) {
             return failed(why, false);
         }
+        let asked = work.terms.as_ref().and_then(|terms| terms.workspace.as_ref());
+        if let (Some(_), true) = (asked, script.http.is_some()) {
+            return failed(
+                format!("agent `{}` is reached by HTTP and cannot work in a `workspace`", work.agent),
+                false,
+            );
+        }
+        let workspace = asked.map(|asked| workspace::prepare(&self.handle, &work, asked, &self.named, &self.root));
         let key = (work.hold.step, work.hold.epoch);
         let meter = match self.account(&work, script, now_ms) {
             Ok(meter) => meter,
@@ -256,7 +272,7 @@ impl<B: Blobs> Scripts<B> {
             meter,
             workdir: script.folder.clone(),
             opened: Vec::new(),
-            workspace: None,
+            workspace,
             result_schema: work.terms.as_ref().and_then(|terms| terms.result_schema.clone()),
             input: Box::new({
                 let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
@@ -351,15 +367,17 @@ pub fn left_folders<E: From<io::Error>>(
     is_there: &mut dyn FnMut(TaskId) -> Result<bool, E>,
 ) -> Result<Vec<PathBuf>, E> {
     let mut left = Vec::new();
-    let entries = match std::fs::read_dir(root.join(FOLDER)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let Some(task) = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok()) else { continue };
-        if !is_there(task)? {
-            left.push(entry.path());
+    for around in [FOLDER, WORKSPACES] {
+        let entries = match std::fs::read_dir(root.join(around)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let Some(task) = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok()) else { continue };
+            if !is_there(task)? {
+                left.push(entry.path());
+            }
         }
     }
     Ok(left)

@@ -95,7 +95,7 @@ pub(super) fn open(root: &Path) -> Result<Driver<SqliteStore>, Error> {
 
 fn drive(store: SqliteStore) -> Result<Driver<SqliteStore>, Error> {
     let blobs = store.blobs();
-    Ok(Driver::start(store, Config::default(), |finished, _| Host::new(0, blobs, None, finished, |_| {}))?)
+    Ok(Driver::start(store, Config::default(), |handle| Host::new(0, blobs, None, handle.late(), |_| {}))?)
 }
 
 pub(super) fn stop(driver: Driver<SqliteStore>) -> Result<(), Error> {

@@ -70,30 +70,23 @@ pub struct Handle {
 }
 
 impl<S: Store> Driver<S> {
-    /// Starts a driver on `store`. `world` is made with the functions that take outcomes which come late, and what was used.
+    /// Starts a driver on `store`. `world` is made with the handle of the driver: outcomes that come late go there.
     pub fn start<W: World>(
         store: S,
         config: Config,
-        world: impl FnOnce(Late, Write) -> W,
+        world: impl FnOnce(&Handle) -> W,
     ) -> Result<Self, relaymesh_store::Error> {
         let (inputs, received) = mpsc::channel();
         let (batches, to_commit) = mpsc::channel::<Arc<Batch>>();
-        let late = inputs.clone();
-        // A driver that is gone does not need the outcome: the restart will find the attempt in the rows.
-        let spends = inputs.clone();
-        let world = world(
-            Arc::new(move |finished| drop(late.send(Input::Finished(finished)))),
-            Arc::new(move |spend| drop(spends.send(Input::Spent(spend)))),
-        );
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let handle = Handle { inputs: inputs.clone(), waiting: Arc::clone(&waiting) };
+        let world = world(&handle);
         let engine = Engine::new(store.reader()?, world, config)?;
         let committed = inputs.clone();
         let writer = spawn("writer", move || write(store, &to_commit, &committed))?;
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&waiting);
-        let kernel =
-            Kernel { engine, inputs: received, batches, waiting: counted, requests: VecDeque::new(), stopping: false };
+        let kernel = Kernel { engine, inputs: received, batches, waiting, requests: VecDeque::new(), stopping: false };
         let kernel = spawn("kernel", move || kernel.run())?;
-        Ok(Self { handle: Handle { inputs, waiting }, kernel, writer })
+        Ok(Self { handle, kernel, writer })
     }
 
     /// Where commands go.
@@ -139,6 +132,18 @@ impl Handle {
     /// The agents have changed: the world takes it up, and steps that nobody knew may have somebody now.
     pub fn refresh(&self) {
         let _ = self.inputs.send(Input::Refresh);
+    }
+
+    /// Takes outcomes that come late. A driver that is gone does not need them: the restart will find the attempts in the rows.
+    pub fn late(&self) -> Late {
+        let inputs = self.inputs.clone();
+        Arc::new(move |finished| drop(inputs.send(Input::Finished(finished))))
+    }
+
+    /// Takes what was used, for the journal.
+    pub fn spends(&self) -> Write {
+        let inputs = self.inputs.clone();
+        Arc::new(move |spend| drop(inputs.send(Input::Spent(spend))))
     }
 
     /// Tells the driver its new settings. They count from the next decision on.

@@ -15,7 +15,7 @@ use std::sync::mpsc;
 fn start() -> Driver<MemoryStore> {
     let store = MemoryStore::new(NodeId::new(1, 1));
     let blobs = store.blobs();
-    Driver::start(store, Config::default(), |finished, _| Host::new(0, blobs, None, finished, |_| {})).unwrap()
+    Driver::start(store, Config::default(), |handle| Host::new(0, blobs, None, handle.late(), |_| {})).unwrap()
 }
 
 fn submit(agent: &str, input: serde_json::Value, n: u64) -> Command {
