@@ -89,7 +89,7 @@ impl Carriers {
         move |agents| {
             // Whoever has ended needs no news.
             let _ = post.send(post::News::Agents(agents.clone()));
-            let _ = bus.send(bus::News::Agents(agents.clone()));
+            let _ = bus.send(bus::News::Agents(Box::new(agents.clone())));
             bell.ring();
         }
     }

@@ -60,7 +60,7 @@ const AGAIN_MS: u64 = 1_000;
 /// What the bus is told. The bell is rung afterwards.
 pub enum News {
     /// These are the agents now.
-    Agents(Agents),
+    Agents(Box<Agents>),
     /// To end.
     End,
 }
@@ -195,7 +195,7 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
             self.ear.wait(self.next_ms.map(|at_ms| Duration::from_millis(at_ms.saturating_sub(now_ms))));
             loop {
                 match news.try_recv() {
-                    Ok(News::Agents(agents)) => self.means.agents = agents,
+                    Ok(News::Agents(agents)) => self.means.agents = *agents,
                     Ok(News::End) | Err(TryRecvError::Disconnected) => return,
                     Err(TryRecvError::Empty) => break,
                 }
