@@ -259,7 +259,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
       4 |     agnet: echo
         |     ^
       hint: did you mean `agent`?
-      hint: known here: id, agent, input, priority, depends_on, when, foreach, retry, timeout, timeout_ms, compensate, approve
+      hint: known here: id, agent, input, priority, depends_on, when, foreach, retry, timeout, timeout_ms, compensate, approve, result_schema, workspace
       page: docs/reference/errors.md#bad_flow
     ");
     assert_snapshot!(bad("indent.yaml", "name: n\nsteps:\n  - id: a\n   agent: echo\n"), @"

@@ -25,7 +25,13 @@ Examples:
 All of it stands in agents.toml in the root, which you may edit as well:
   [agents.upper]
   command = [\"python3\", \"upper.py\"]    # input on stdin, result on stdout, progress on stderr
-  concurrency = 2";
+  concurrency = 2
+
+  [agents.gpt]                             # one that is reached by HTTP
+  url = \"https://api.openai.com/v1/responses\"
+  api = \"responses\"                      # or chat, messages, json (your own server)
+  model = \"gpt-5\"
+  key = \"openai\"                         # after `relaymesh secret set openai`";
 
 /// Who can do the work
 #[derive(Debug, Subcommand)]
