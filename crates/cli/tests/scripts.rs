@@ -171,7 +171,7 @@ fn a_timeout_ends_the_process_and_counts_as_an_attempt() {
 
 #[test]
 fn no_child_survives_a_killed_daemon_and_the_step_is_done_once() {
-    let script = "echo $$ > pid; setsid sh -c 'echo $$ > far; exec sleep 1000' & [ $RELAYMESH_ATTEMPT -gt 1 ] || exec sleep 1000; echo 2";
+    let script = "echo $$ > pid; setsid sh -c 'echo $$ > far; exec sleep 1000' >/dev/null 2>&1 & [ $RELAYMESH_ATTEMPT -gt 1 ] || exec sleep 1000; echo 2";
     let house = house(&[("work", script, "")]);
     let task = submitted(&house, "work");
     let (near, far) = (wrote(&house, &task, 0, "pid"), wrote(&house, &task, 0, "far"));
