@@ -139,7 +139,7 @@ fn r38_a_step_waits_for_the_answer_of_an_inbox_over_kills_and_the_flow_goes_on()
 #[test]
 fn r8_a_daemon_that_is_killed_in_the_middle_of_a_delivery_delivers_it_again_and_answers_once() {
     let script = "if [ -e $RELAYMESH_ROOT/second ]; then cat; else touch $RELAYMESH_ROOT/second; exec sleep 1000; fi";
-    let house = house(&format!("[agents.slow]\ncommand = [\"sh\", \"-c\", \"{script}\"]\n"));
+    let house = house(&format!("[agents.slow]\ncommand = [\"sh\", \"-c\", \"{script}\"]\nconfine = false\n"));
     let mut waits = house.start(&["msg", "send", "--to", "slow", "--input", "{\"n\": 5}", "--wait", "--json"]);
     house.0.until("it works on it", |_| house.0.root().join("second").exists());
     house.kill();

@@ -71,6 +71,7 @@ fn the_contracts_indexes_have_their_names() {
             "idx_messages_inbox",
             "idx_messages_state_priority_created",
             "idx_scopes_due",
+            "idx_spends_task",
             "idx_steps_lease_owner_updated",
             "idx_steps_status_next_retry",
             "idx_threads_rested"
