@@ -157,7 +157,8 @@ fn tried() -> Confinement {
         }
         (RulesetStatus::NotEnforced, _) => none("Landlock does not enforce anything here"),
         (RulesetStatus::PartiallyEnforced, Kernel::Available { effective_abi, .. }) => {
-            let why = format!("Landlock {effective_abi} of this kernel lacks some rules; all are there from Linux 6.12 on");
+            let why =
+                format!("Landlock {effective_abi} of this kernel lacks some rules; all are there from Linux 6.12 on");
             Confinement { level: Level::Partial, why }
         }
         (RulesetStatus::FullyEnforced, Kernel::Available { effective_abi, .. }) => {

@@ -9,10 +9,13 @@
 //! A *caller* submits a task, waits until it has ended, and submits the next; many callers share a thread, as they do
 //! behind a socket. A task is three ops: the submit, the claim and the completion by the builtin `echo`.
 
+mod agents;
 mod fold;
 mod load;
 mod report;
 mod runtime;
+
+pub(crate) use agents::Models;
 
 use crate::{
     args::Context,
@@ -129,6 +132,22 @@ pub(crate) fn runtime(context: &Context, dir: &Path, quick: bool) -> Result<(), 
         crate::output::value(&found?);
     } else {
         runtime::print(&found?);
+    }
+    Ok(())
+}
+
+/// Measures the adapters, and prints the report.
+pub(crate) fn agents(context: &Context, dir: &Path, models: &Models) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("the benchmark's folder: {error}"));
+    let dir = dir.join(format!(".relaymesh-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(failed)?;
+    let dir = dir.canonicalize().map_err(failed)?;
+    let found = agents::measure(context, &dir, models);
+    std::fs::remove_dir_all(&dir).map_err(failed)?;
+    if context.json {
+        crate::output::value(&found?);
+    } else {
+        agents::print(&found?);
     }
     Ok(())
 }

@@ -40,21 +40,30 @@ const PROGRAMS: [(&str, &[&str]); 2] = [("true", &["true"]), ("script", &["sh", 
 const SCRIPT: &str = "read -r input\necho 'half way' >&2\nprintf '{\"got\":%s}\\n' \"$input\"\n";
 
 /// The tasks of a benchmark: what each is, and a request id of its own.
-struct Tasks<'a> {
+pub(super) struct Tasks<'a> {
     context: &'a Context,
     request: Value,
     sent: AtomicU64,
+    /// Whether the first step is given a number of its own.
+    is_numbered: bool,
 }
 
 impl<'a> Tasks<'a> {
-    fn new(context: &'a Context, request: Value) -> Self {
-        Self { context, request, sent: AtomicU64::new(rand::random::<u32>().into()) }
+    pub(super) fn new(context: &'a Context, request: Value) -> Self {
+        Self { context, request, sent: AtomicU64::new(rand::random::<u32>().into()), is_numbered: true }
     }
 
-    fn next(&self) -> Result<Command, Error> {
+    /// With the input that the request has.
+    pub(super) fn unnumbered(self) -> Self {
+        Self { is_numbered: false, ..self }
+    }
+
+    pub(super) fn next(&self) -> Result<Command, Error> {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let mut request = self.request.clone();
-        request["steps"][0]["input"] = json!({ "n": format!("{number:032}") });
+        if self.is_numbered {
+            request["steps"][0]["input"] = json!({ "n": format!("{number:032}") });
+        }
         let request: Request =
             serde_json::from_value(request).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let key = IdempotencyKey::RequestId(RequestId::new(crate::time::now_ms(), u128::from(number)));
@@ -199,18 +208,18 @@ fn bare(words: &[&str], folder: &Path, count: u64) -> Result<f64, Error> {
     Ok((each * PROCESSES as u64) as f64 / begun.elapsed().as_secs_f64())
 }
 
-fn success(answer: &Answer) -> Result<(), Error> {
+pub(super) fn success(answer: &Answer) -> Result<(), Error> {
     if matches!(answer, Answer::Ended { status: Status::Success, .. }) {
         return Ok(());
     }
     Err(crate::link::unexpected(answer))
 }
 
-fn gone() -> Error {
+pub(super) fn gone() -> Error {
     Error::new(Code::DaemonGone, "the daemon went away")
 }
 
-fn memory_mb(pid: u32, what: &str) -> Option<f64> {
+pub(super) fn memory_mb(pid: u32, what: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(what))?;
     line.trim().trim_end_matches("kB").trim().parse::<f64>().ok().map(|kb| kb / 1024.0)

@@ -28,6 +28,9 @@ enum What {
     /// Tasks through the daemon's socket, and processes beside the bare cost of starting them
     #[command(after_help = EXAMPLES)]
     Runtime(Runtime),
+    /// What an attempt of each adapter costs beside the bare call, with a scripted model: `cargo xtask bench agents` starts one
+    #[command(after_help = EXAMPLES)]
+    Agents(Agents),
     /// Fold a long log, rebuild it, purge and compact it, and what that does to work beside it
     #[command(after_help = EXAMPLES)]
     Fold(Fold),
@@ -65,6 +68,15 @@ struct Runtime {
 }
 
 #[derive(Debug, clap::Args)]
+struct Agents {
+    #[command(flatten)]
+    models: bench::Models,
+    /// Where to write; the disk under this folder is what is measured
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
 struct Fold {
     /// Tasks on the log, three ops each
     #[arg(long, value_name = "N", default_value_t = 333_334)]
@@ -82,6 +94,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             bench::kernel(&kernel.dir, kernel.quick, growth, context.json)?;
         }
         What::Runtime(runtime) => bench::runtime(context, &runtime.dir, runtime.quick)?,
+        What::Agents(agents) => bench::agents(context, &agents.dir, &agents.models)?,
         What::Fold(fold) => bench::fold(&fold.dir, fold.tasks, context.json)?,
         What::Part { dir, part } => crate::output::line(&bench::part(dir, part)?.to_string()),
     }

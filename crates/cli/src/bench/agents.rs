@@ -1,0 +1,215 @@
+//! The benchmark of the adapters: what an attempt costs through the daemon, beside the same call without it, in turns.
+//!
+//! The model is a scripted one on loopback, so what is measured is the tools and us, and it costs nothing. A lone task waits for its claim
+//! and its completion to be on the disk: that is part of what the daemon adds, and is the larger part of it.
+
+use super::{load, runtime};
+use crate::{
+    args::Context,
+    daemon,
+    error::{Code, Error},
+};
+use relaymesh_api::local::Client;
+use serde_json::{Value, json};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Agents that run at once in the part that looks at memory.
+const CROWD: u64 = 100;
+/// How long they are watched.
+const WATCHED: Duration = Duration::from_secs(2);
+/// How long anything here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What a script agent does.
+const SCRIPT: &str = "read -r input\necho 'half way' >&2\nprintf '{\"got\":%s}\\n' \"$input\"\n";
+const PROMPT: &str = "Say that you are done.";
+
+/// Where the scripted models and the tools are.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Models {
+    /// A scripted model that says one thing to every request
+    #[arg(long, value_name = "URL")]
+    model: String,
+    /// One that takes no notice of requests without tools
+    #[arg(long, value_name = "URL")]
+    tools_model: String,
+    /// The folder with `codex` and `claude`; without it they are left out
+    #[arg(long, value_name = "DIR")]
+    tools: Option<PathBuf>,
+}
+
+/// Measures everything on a root in `dir`.
+pub(super) fn measure(context: &Context, dir: &Path, models: &Models) -> Result<Value, Error> {
+    let context = Context { root: dir.join("root"), no_daemon: false, ..context.clone() };
+    write_root(&context.root, models).map_err(failed)?;
+    let client = daemon::start(&context)?.client;
+    let measured = adapters(&context, &client, models);
+    let crowd = measured.and_then(|found| Ok((found, crowd(&context, &client)?)));
+    client.stop()?;
+    client.wait_gone();
+    let (adapters, crowd) = crowd?;
+    Ok(json!({ "adapters": adapters, "crowd": crowd }))
+}
+
+fn adapters(context: &Context, client: &Client, models: &Models) -> Result<Vec<Value>, Error> {
+    let has = |tool: &str| models.tools.as_ref().is_some_and(|tools| tools.join(tool).exists());
+    let wanted = [("script", true, 200), ("http", true, 100), ("codex", has("codex"), 5), ("claude", has("claude"), 5)];
+    let mut found = Vec::new();
+    for (agent, _, times) in wanted.into_iter().filter(|(_, is_there, _)| *is_there) {
+        eprintln!("measuring: {agent} …");
+        let input = if agent == "script" { json!({ "n": 1 }) } else { json!(PROMPT) };
+        let step = json!({ "id": "a", "agent": agent, "input": input, "retry": { "max_attempts": 1 } });
+        let tasks = runtime::Tasks::new(context, json!({ "name": agent, "steps": [step] })).unnumbered();
+        let (mut through, mut bare) = (Vec::new(), Vec::new());
+        for _ in 0..times {
+            let begun = Instant::now();
+            runtime::success(&client.call(tasks.next()?)?)?;
+            through.push(begun.elapsed());
+            let begun = Instant::now();
+            bare_call(agent, &context.root, models).map_err(failed)?;
+            bare.push(begun.elapsed());
+        }
+        let (through, bare) = (load::percentile(&mut through, 50.0), load::percentile(&mut bare, 50.0));
+        found.push(json!({ "agent": agent, "through_ms": through, "bare_ms": bare, "added_ms": through - bare }));
+    }
+    Ok(found)
+}
+
+/// The same without us.
+fn bare_call(agent: &str, root: &Path, models: &Models) -> std::io::Result<()> {
+    let tool = |name: &str| models.tools.as_deref().unwrap_or(root).join(name);
+    match agent {
+        "script" => run(Command::new("sh").arg(root.join("agent.sh")), "{\"n\":1}\n", root),
+        "http" => post(&models.model),
+        "codex" => {
+            let words = ["exec", "--json", "--skip-git-repo-check", "-c", "sandbox_mode=\"danger-full-access\"", "-"];
+            run(Command::new(tool("codex")).args(words).env("KEY", "x"), PROMPT, root)
+        }
+        _ => {
+            let words = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"];
+            let mut command = Command::new(tool("claude"));
+            command.args(words).env("ANTHROPIC_BASE_URL", &models.tools_model).env("ANTHROPIC_API_KEY", "x");
+            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("IS_SANDBOX", "1");
+            run(&mut command, PROMPT, root)
+        }
+    }
+}
+
+fn run(command: &mut Command, input: &str, root: &Path) -> std::io::Result<()> {
+    let home = root.join("home");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).env("HOME", &home).current_dir(&home);
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(std::io::Error::other(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
+}
+
+fn post(url: &str) -> std::io::Result<()> {
+    let host = url.trim_start_matches("http://");
+    let body = json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": PROMPT }] }).to_string();
+    let mut stream = TcpStream::connect(host)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(
+        stream,
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    if answer.contains(" 200 ") { Ok(()) } else { Err(std::io::Error::other(answer)) }
+}
+
+/// Many agents at once that do nothing but live: what does the daemon need for them?
+fn crowd(context: &Context, client: &Client) -> Result<Value, Error> {
+    eprintln!("measuring: {CROWD} agents at once …");
+    let before_mb = runtime::memory_mb(client.pid(), "VmRSS:");
+    let step = |number| json!({ "id": format!("s{number}"), "agent": "waits", "input": number });
+    let steps: Vec<Value> = (0..CROWD).map(step).collect();
+    let tasks = runtime::Tasks::new(context, json!({ "name": "crowd", "steps": steps }));
+    let (ends, ended) = std::sync::mpsc::channel();
+    client.send(tasks.next()?, move |answer| drop(ends.send(answer)));
+    let until = Instant::now() + PATIENCE;
+    while client.status()?.running < CROWD {
+        if Instant::now() > until {
+            return Err(Error::new(Code::Internal, format!("{CROWD} agents never ran at once")));
+        }
+        thread::yield_now();
+    }
+    let (ticks, begun) = (ticks(client.pid()), Instant::now());
+    // It is the daemon that is looked at: nothing happens here meanwhile.
+    thread::sleep(WATCHED);
+    let used = self::ticks(client.pid()).saturating_sub(ticks);
+    let cpu = used as f64 / begun.elapsed().as_secs_f64();
+    let mb = runtime::memory_mb(client.pid(), "VmRSS:");
+    std::fs::write(context.root.join("go"), "").map_err(failed)?;
+    runtime::success(&ended.recv_timeout(PATIENCE).map_err(|_| runtime::gone())??)?;
+    Ok(json!({ "agents": CROWD, "idle_mb": before_mb, "mb": mb, "cpu_percent": cpu }))
+}
+
+/// Hundredths of a second that the process has used.
+fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let words: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    [11, 12].iter().filter_map(|place| words.get(*place)?.parse::<u64>().ok()).sum()
+}
+
+fn write_root(root: &Path, models: &Models) -> std::io::Result<()> {
+    let home = root.join("home");
+    std::fs::create_dir_all(home.join(".codex"))?;
+    let Models { model, tools_model, tools } = models;
+    let provider =
+        format!("name = \"fake\"\nbase_url = \"{tools_model}/v1\"\nenv_key = \"KEY\"\nwire_api = \"responses\"");
+    let config = format!("model = \"m\"\nmodel_provider = \"fake\"\n[model_providers.fake]\n{provider}\n");
+    std::fs::write(home.join(".codex/config.toml"), config)?;
+    std::fs::write(root.join("agent.sh"), SCRIPT)?;
+    std::fs::write(root.join("wait.sh"), "until [ -e \"$RELAYMESH_ROOT/go\" ]; do sleep 1; done\n")?;
+    std::fs::write(root.join("relaymesh-settings.json"), "{\"thread_pool_max\": 128}\n")?;
+    let mut agents = format!(
+        "[agents.script]\ncommand = [\"sh\", \"agent.sh\"]\n\n[agents.waits]\ncommand = [\"sh\", \"wait.sh\"]\nconcurrency = {CROWD}\n\n\
+         [agents.http]\nurl = \"{model}/v1/chat/completions\"\napi = \"chat\"\nmodel = \"m\"\nallow = [\"loopback\"]\n"
+    );
+    if let Some(tools) = tools {
+        let path = format!("{}:/usr/bin:/bin", tools.display());
+        let set = format!("HOME = {home:?}, PATH = {path:?}");
+        agents += &format!(
+            "\n[agents.codex]\ntool = \"codex\"\ncommand = [{:?}]\nargs = [\"-c\", \"sandbox_mode=\\\"danger-full-access\\\"\"]\nset = {{ {set}, KEY = \"x\" }}\n\
+             \n[agents.claude]\ntool = \"claude\"\ncommand = [{:?}]\nargs = [\"--dangerously-skip-permissions\"]\n\
+             set = {{ {set}, ANTHROPIC_BASE_URL = \"{tools_model}\", ANTHROPIC_API_KEY = \"x\", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", IS_SANDBOX = \"1\" }}\n",
+            tools.join("codex"),
+            tools.join("claude"),
+        );
+    }
+    std::fs::write(root.join("agents.toml"), agents)
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::new(Code::StoreIo, format!("the benchmark: {error}"))
+}
+
+/// The report, for people.
+pub(super) fn print(found: &Value) {
+    println!("{:<10} {:>12} {:>10} {:>10}", "one after", "through ms", "bare ms", "added ms");
+    for row in found["adapters"].as_array().into_iter().flatten() {
+        let number = |name: &str| row[name].as_f64().unwrap_or(f64::NAN);
+        let agent = row["agent"].as_str().unwrap_or_default();
+        println!("{agent:<10} {:>12.2} {:>10.2} {:>10.2}", number("through_ms"), number("bare_ms"), number("added_ms"));
+    }
+    let crowd = |name: &str| found["crowd"][name].as_f64().unwrap_or(f64::NAN);
+    println!(
+        "{CROWD} at once: daemon {:.1} MB (before {:.1} MB), {:.1} % of one processor",
+        crowd("mb"),
+        crowd("idle_mb"),
+        crowd("cpu_percent")
+    );
+}
