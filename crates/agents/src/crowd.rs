@@ -7,8 +7,10 @@ use crate::{cgroup::Group, tree};
 use rustix::process::{Pid, Signal};
 use std::time::{Duration, Instant};
 
-/// How often they are counted.
+/// How often they are counted where the system does not.
 const COUNT: Duration = Duration::from_millis(100);
+/// How often to look whether the system has refused one. Nothing grows meanwhile, and a hundred agents that wait should cost nothing.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long to wait for those to be gone that were ended.
 const END: Duration = Duration::from_secs(5);
 
@@ -27,7 +29,8 @@ impl<'a> Crowd<'a> {
         if let Some(group) = group {
             group.hold(most);
         }
-        Self { group, tag: tag.to_owned(), most, next: Instant::now() + COUNT, is_over: false }
+        let next = Instant::now() + every(group);
+        Self { group, tag: tag.to_owned(), most, next, is_over: false }
     }
 
     /// Everybody, as far as can be seen: those in the group, or those below the leader.
@@ -50,7 +53,7 @@ impl<'a> Crowd<'a> {
     /// Counts, if it is time to; `true` when there are too many.
     pub(crate) fn look(&mut self, leader: Pid) -> bool {
         if !self.is_over && Instant::now() >= self.next {
-            self.next = Instant::now() + COUNT;
+            self.next = Instant::now() + every(self.group);
             let most = self.most as usize;
             self.is_over = match self.group {
                 Some(group) => group.is_over(),
@@ -77,4 +80,8 @@ impl<'a> Crowd<'a> {
             std::thread::yield_now();
         }
     }
+}
+
+fn every(group: Option<&Group<'_>>) -> Duration {
+    if group.is_some() { LOOK } else { COUNT }
 }
