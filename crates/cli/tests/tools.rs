@@ -155,13 +155,16 @@ fn they_call_a_tool_finish_and_their_words_are_the_result() {
 
 #[test]
 fn a_stream_that_is_cut_off_is_a_failure_that_says_so() {
-    for (agent, words) in [("codex", "stream disconnected"), ("claude", "API Error"), ("gemini", "fetch failed")] {
+    // Gemini CLI says what its library says, and that depends on where the stream was cut.
+    let gemini = ["fetch failed", "terminated"];
+    for (agent, words) in [("codex", &["stream disconnected"][..]), ("claude", &["API Error"]), ("gemini", &gemini)] {
         let Some(tools) = tools(agent) else { return };
         let model = FakeModel::with_tools(vec![Turn::Cut("Half a".to_owned()); 20]).unwrap();
         let house = house(&model, &tools);
         let said = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1", "--wait"]);
         assert_ne!(said.code, 0, "{agent}: {}", said.stdout);
-        assert!(said.stderr.contains(words), "{agent}: {} does not say {words:?}", said.stderr);
+        let says_so = words.iter().any(|words| said.stderr.contains(words));
+        assert!(says_so, "{agent}: {} says none of {words:?}", said.stderr);
         assert_eq!(house.run(&["down"]).code, 0);
     }
 }
