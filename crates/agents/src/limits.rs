@@ -4,7 +4,7 @@
 //! from then on its children inherit them. (Nothing can set them earlier but code between fork and exec, which costs a copy of the daemon.)
 //! The number of
 //! processes is another matter: the system's own limit (`RLIMIT_NPROC`) counts everything of the user, also what has nothing to do with
-//! agents, and does not hold for root. So that one is kept by a [`crate::crowd`].
+//! agents, and does not hold for root. So that one is kept by `crowd.rs`.
 
 use rustix::process::Pid;
 #[cfg(target_os = "linux")]

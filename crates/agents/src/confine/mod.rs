@@ -5,7 +5,7 @@
 //! own, which goes behind the fence first and ends as soon as the process runs: were it to stay, the process could reach the daemon
 //! through it, for the two are behind the same fence.
 //!
-//! A fence has two layers. The first is the attempt's own: where it writes. The second is for all of them, and kept ([`sight`]): what they
+//! A fence has two layers. The first is the attempt's own: where it writes. The second is for all of them, and kept (`sight.rs`): what they
 //! read. Landlock has no "all but this"; so that layer allows everything *around* the secrets, folder by folder.
 
 #[cfg(target_os = "linux")]
