@@ -41,6 +41,8 @@ const LEASE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 const UNDER_MAX: usize = 256;
 /// How long to leave alone what cannot be done now.
 const AGAIN_MS: u64 = 1_000;
+/// How long after the end of a delivery its inbox is looked at once more.
+const LATER_MS: u64 = 1_000;
 /// The shortest time until the same inbox is looked at again by itself.
 const REST_MS: u64 = 50;
 const PAGE: usize = 64;
@@ -131,7 +133,11 @@ impl<R: Reader, B: Blobs> Post<R, B> {
                     self.agents = agents;
                     self.look_at_all()
                 }
-                Ok(News::Ended(ended)) => self.ended(ended),
+                Ok(News::Ended(ended)) => {
+                    // What became of it may not be in the store yet when it is looked for: then it is found a little later.
+                    self.later.insert((now_ms + LATER_MS, ended.inbox.clone()));
+                    self.ended(ended)
+                }
                 Err(RecvTimeoutError::Timeout) => self.take_up_due(),
                 Ok(News::End) | Err(RecvTimeoutError::Disconnected) => return,
             };
@@ -223,7 +229,7 @@ impl<R: Reader, B: Blobs> Post<R, B> {
                 next_ms = Some(next_ms.map_or(at_ms, |other: u64| other.min(at_ms)));
             }
         }
-        self.later.retain(|(_, other)| other != inbox);
+        self.later.retain(|(at_ms, other)| other != inbox || *at_ms > now_ms);
         self.later.extend(next_ms.map(|at_ms| (at_ms, inbox.clone())));
         Ok(())
     }
