@@ -21,11 +21,14 @@ const AIDER: &str = "aider-chat==0.86.2";
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");
     npm(&folder)?;
-    // Without it its tests are skipped and say so; it takes a Python that not every machine has.
-    if let Err(Failure(why)) = aider(&folder) {
-        eprintln!("    aider is not installed: {why}");
+    // Without it its tests are skipped and say so, but for the continuous integration; it takes a Python that not every machine has.
+    match aider(&folder) {
+        Err(Failure(why)) if std::env::var_os("CI").is_none_or(|value| value != "true") => {
+            eprintln!("    aider is not installed: {why}");
+            Ok(())
+        }
+        installed => installed,
     }
-    Ok(())
 }
 
 fn aider(folder: &Path) -> Result {

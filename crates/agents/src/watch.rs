@@ -160,7 +160,8 @@ impl<'a> Watch<'a> {
             self.time_is_up = None;
             self.over = self.launch.meter.time.as_ref().map(|(_, why)| why.clone());
         }
-        let over = self.over.is_some().then_some(Grace::Own);
+        let is_over = self.over.is_some() || self.run.as_ref().is_some_and(Run::is_hopeless);
+        let over = is_over.then_some(Grace::Own);
         let order = self.orders.stop().or(over);
         if order != self.told {
             let grace = Duration::from_millis(self.launch.script.grace_ms);
@@ -221,7 +222,10 @@ impl<'a> Watch<'a> {
             self.count();
         }
         if said {
-            self.said.take(&mut self.buffer);
+            let kept = self.said.take(&mut self.buffer);
+            if let Some(run) = &mut self.run {
+                run.take_in_aside(&kept);
+            }
         }
         if is_rung {
             self.orders.heard();

@@ -16,12 +16,15 @@ use std::{
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
+const ALL: [&str; 5] = ["codex", "claude", "gemini", "opencode", "aider"];
+
 /// The folder with the tools' programs, if this one is there.
 fn tools(program: &str) -> Option<PathBuf> {
     let given = std::env::var_os("RELAYMESH_TOOLS").map(PathBuf::from);
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/node_modules/.bin");
     let folder = given.unwrap_or_else(usual);
-    if folder.join(program).exists() {
+    let is_there = if program == "aider" { aider().exists() } else { folder.join(program).exists() };
+    if is_there {
         return Some(folder.canonicalize().unwrap());
     }
     assert!(
@@ -32,14 +35,15 @@ fn tools(program: &str) -> Option<PathBuf> {
     None
 }
 
-/// The folder with aider, if it is there. It is not of npm, and takes a Python: where it is not, its tests are skipped, and say so.
-fn aider() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/aider/bin");
-    if folder.join("aider").exists() {
-        return Some(folder.canonicalize().unwrap());
-    }
-    eprintln!("SKIPPED: aider is not installed here; `cargo xtask tools` does it where there is a Python");
-    None
+/// Where aider is; it is not of npm.
+fn aider() -> PathBuf {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/aider/bin/aider");
+    std::env::var_os("RELAYMESH_AIDER").map_or_else(usual, PathBuf::from)
+}
+
+/// A model that says this to this agent. All but aider give it tools, and ask besides for titles and the like without them.
+fn model(agent: &str, script: Vec<Turn>) -> FakeModel {
+    if agent == "aider" { FakeModel::start(script).unwrap() } else { FakeModel::with_tools(script).unwrap() }
 }
 
 /// The entries of Gemini CLI, opencode and aider, which talk to the model at this address. Each has its own way to be told.
@@ -53,7 +57,6 @@ fn others(home: &Path, common: &str, url: &str, tools: &Path) -> String {
     let opencode = json!({ "provider": { "fake": fake }, "model": "fake/m", "autoupdate": false, "share": "disabled" });
     let file = home.join("opencode.json");
     std::fs::write(&file, opencode.to_string()).unwrap();
-    let aider = aider().unwrap_or_default().join("aider");
     format!(
         r#"
 [agents.gemini]
@@ -77,6 +80,7 @@ set = {{ {common}, OPENAI_API_BASE = "{url}/v1", OPENAI_API_KEY = "x" }}
 "#,
         gemini = tools.join("gemini"),
         opencode = tools.join("opencode"),
+        aider = aider(),
     )
 }
 
@@ -155,11 +159,17 @@ fn they_call_a_tool_finish_and_their_words_are_the_result() {
 
 #[test]
 fn a_stream_that_is_cut_off_is_a_failure_that_says_so() {
-    // Gemini CLI says what its library says, and that depends on where the stream was cut.
-    let gemini = ["fetch failed", "terminated"];
-    for (agent, words) in [("codex", &["stream disconnected"][..]), ("claude", &["API Error"]), ("gemini", &gemini)] {
+    for agent in ALL {
+        let words: &[&str] = match agent {
+            "codex" => &["stream disconnected"],
+            "claude" => &["API Error"],
+            // It says what its library says, and that depends on where the stream was cut.
+            "gemini" => &["fetch failed", "terminated"],
+            "opencode" => &["Cannot connect to API", "terminated", "socket"],
+            _ => &["Connection error"],
+        };
         let Some(tools) = tools(agent) else { return };
-        let model = FakeModel::with_tools(vec![Turn::Cut("Half a".to_owned()); 20]).unwrap();
+        let model = model(agent, vec![Turn::Cut("Half a".to_owned()); 40]);
         let house = house(&model, &tools);
         let said = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1", "--wait"]);
         assert_ne!(said.code, 0, "{agent}: {}", said.stdout);
@@ -167,6 +177,75 @@ fn a_stream_that_is_cut_off_is_a_failure_that_says_so() {
         assert!(says_so, "{agent}: {} says none of {words:?}", said.stderr);
         assert_eq!(house.run(&["down"]).code, 0);
     }
+}
+
+/// What a provider answers that has enough for now; `reset_s`: and until when, where there is a way to say so.
+fn enough(agent: &str, reset_s: Option<u64>) -> Turn {
+    let words = match reset_s {
+        Some(_) => "You exceeded your current quota. Usage limit reached, try again in 2 hours.",
+        None => "Rate limit reached, slow down.",
+    };
+    let body = match (agent, reset_s) {
+        ("codex", Some(reset_s)) => {
+            json!({ "error": { "type": "usage_limit_reached", "message": words, "resets_at": reset_s } })
+        }
+        ("claude", Some(reset_s)) => {
+            let words = format!("Claude AI usage limit reached|{reset_s}");
+            json!({ "type": "error", "error": { "type": "rate_limit_error", "message": words } })
+        }
+        ("claude", None) => json!({ "type": "error", "error": { "type": "rate_limit_error", "message": words } }),
+        ("gemini", _) => {
+            let detail = json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7200s" });
+            let details = reset_s.map_or_else(|| json!([]), |_| json!([detail]));
+            let error = json!({ "code": 429, "message": words, "status": "RESOURCE_EXHAUSTED", "details": details });
+            json!({ "error": error })
+        }
+        _ => json!({ "error": { "type": "requests", "code": "rate_limit_exceeded", "message": words } }),
+    };
+    Turn::Status { code: 429, headers: Vec::new(), body }
+}
+
+/// Turned away, each is held and no other is; the step rests and has cost no attempt.
+#[test]
+fn a_provider_that_has_enough_holds_each_of_them() {
+    for agent in ALL {
+        let Some(tools) = tools(agent) else { return };
+        let model = model(agent, vec![enough(agent, None); 40]);
+        let house = house(&model, &tools);
+        let task = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1"]).stdout;
+        rests_held(&house, agent, task.trim());
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
+
+/// Each is held until the window opens, as its provider says.
+#[test]
+fn a_closed_window_holds_each_of_them_until_it_opens() {
+    for agent in ALL {
+        let Some(tools) = tools(agent) else { return };
+        let begun_s = now_s();
+        let model = model(agent, vec![enough(agent, Some(begun_s + 7_200)); 40]);
+        let house = house(&model, &tools);
+        let task = house.run(&["submit", "--agent", agent, "--input", "\"Hello\"", "--max-attempts", "1"]).stdout;
+        rests_held(&house, agent, task.trim());
+        let listed = house.json(&["agent", "list"]);
+        let entry = listed.as_array().unwrap().iter().find(|entry| entry["name"] == agent).unwrap();
+        let until_s = entry["held_until_ms"].as_u64().unwrap() / 1_000;
+        // Some say the minute alone.
+        let window = begun_s + 7_200 - 60..=now_s() + 7_200;
+        assert!(window.contains(&until_s), "{agent}: {until_s} is not in {window:?}");
+        assert_eq!(house.run(&["down"]).code, 0);
+    }
+}
+
+fn rests_held(house: &House, agent: &str, task: &str) {
+    until(&format!("the hold of {agent}"), || !held(house).is_empty());
+    let [(name, reason)] = &held(house)[..] else { panic!("{agent} alone is held: {:?}", held(house)) };
+    assert!(name == agent && reason.contains("turns it away"), "{name} {reason}");
+    // The hold is written down before the step is given back.
+    let step = || house.json(&["task", "show", task])["steps"][0].clone();
+    until("the step's rest", || step()["status"] == "PENDING");
+    assert_eq!(step()["attempt"], 0, "{agent}: it costs no attempt");
 }
 
 /// A usage limit of Codex's provider that ends at this time, in seconds since 1970.
@@ -222,7 +301,7 @@ fn when_the_window_opens_the_work_goes_on_by_itself() {
 /// The daemon dies while the agent waits for its model; the next one goes on with the same conversation, and nobody of the first life is left.
 #[test]
 fn after_a_kill_the_conversation_goes_on() {
-    for agent in ["codex", "claude"] {
+    for agent in ["codex", "claude", "gemini", "opencode"] {
         let Some(tools) = tools(agent) else { return };
         let script = vec![
             command(agent, "echo first > made.txt"),
@@ -246,9 +325,7 @@ fn after_a_kill_the_conversation_goes_on() {
 /// It ends with 0 whatever happened, so its words decide.
 #[test]
 fn aider_edits_and_its_errors_are_failures() {
-    let Some(folder) = aider() else { return };
-    let Some(tools) = tools("claude") else { return };
-    assert!(folder.is_dir());
+    let Some(tools) = tools("aider") else { return };
     let broken = json!({ "error": { "message": "broken on purpose", "type": "invalid_request_error" } });
     let edit = "made.txt\n```\nfrom the model\n```\n".to_owned();
     let model = FakeModel::start(vec![Turn::Say(edit), Turn::Say("made a file".to_owned())]).unwrap();
@@ -284,21 +361,6 @@ fn a_request_that_is_refused_is_a_failure_that_says_why() {
         );
         assert_eq!(house.run(&["down"]).code, 0);
     }
-}
-
-#[test]
-fn a_provider_that_has_enough_holds_gemini_too() {
-    let Some(tools) = tools("gemini") else { return };
-    let error = json!({ "error": { "code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED" } });
-    let model = FakeModel::with_tools(vec![Turn::Status { code: 429, headers: Vec::new(), body: error }; 20]).unwrap();
-    let house = house(&model, &tools);
-    let task = house.run(&["submit", "--agent", "gemini", "--input", "\"Hello\"", "--max-attempts", "1"]).stdout;
-    until("the hold", || !held(&house).is_empty());
-    assert_eq!(held(&house)[0].0, "gemini");
-    let step = || house.json(&["task", "show", task.trim()])["steps"][0].clone();
-    until("the step's rest", || step()["status"] == "PENDING");
-    assert_eq!(step()["attempt"], 0, "it costs no attempt");
-    assert_eq!(house.run(&["down"]).code, 0);
 }
 
 /// The schema is told to the tools that know how, and the result is JSON that satisfies it.

@@ -36,6 +36,7 @@ impl Voice {
             | Event::Tool { .. }
             | Event::ToolEnded { .. }
             | Event::Trouble(_)
+            | Event::Again(_)
             | Event::Unknown(_) => {
                 if let Some(line) = event.for_people() {
                     self.note(&line);

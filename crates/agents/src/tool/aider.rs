@@ -20,6 +20,9 @@ const ABOUT_ITSELF: [&str; 12] = [
     "Use /help ",
 ];
 
+/// What it adds to errors that may be anything.
+const ANY_TROUBLE: &str = "The API provider's servers are down or overloaded.";
+
 /// What is known between two lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -69,7 +72,7 @@ impl Reader {
         if line.starts_with("Retrying in ") {
             let error = self.error.take().unwrap_or_default();
             said.stop = None;
-            return vec![Event::Trouble(format!("{error}; {line}"))];
+            return vec![Event::Trouble(format!("{error}; {line}")), Event::Again(stop(&error, now))];
         }
         if line.trim().is_empty() {
             self.error = None;
@@ -79,9 +82,17 @@ impl Reader {
             Some(before) => format!("{before} {line}"),
             None => line.to_owned(),
         };
-        said.stop = Some(limit::stop(&error, now));
+        said.stop = Some(stop(&error, now));
         self.error = Some(error);
         Vec::new()
+    }
+}
+
+/// How it ended with this error. What aider adds for people says of every broken connection that the provider may be overloaded.
+fn stop(error: &str, now: &Zoned) -> Stop {
+    match limit::stop(&error.replace(ANY_TROUBLE, ""), now) {
+        Stop::Limited { until_ms, .. } => Stop::Limited { message: error.to_owned(), until_ms },
+        Stop::Done | Stop::Failed(_) => Stop::Failed(error.to_owned()),
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Ev
         "rate_limit_event" => {
             let info = value.get("rate_limit_info")?;
             if text(info, "/status") == Some("rejected") {
-                let until_ms = info.get("resetsAt").and_then(Value::as_u64).map(|seconds| seconds * 1_000);
+                let until_ms =
+                    info.get("resetsAt").and_then(Value::as_u64).and_then(|seconds| seconds.checked_mul(1_000));
                 let what = text(info, "/rateLimitType").unwrap_or("usage");
                 said.stop = Some(Stop::Limited { message: format!("{what} limit reached"), until_ms });
             }

@@ -31,6 +31,8 @@ pub enum Event {
     Used(Usage),
     /// Something went wrong; it may go on all the same.
     Trouble(String),
+    /// It was turned away or cut off, and tries again by itself. Without that, this would have been its end.
+    Again(Stop),
     /// A line that is not understood.
     Unknown(String),
 }
@@ -40,7 +42,7 @@ impl Event {
     pub fn for_people(&self) -> Option<String> {
         let first = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
         Some(match self {
-            Self::Session(_) | Self::Unknown(_) => return None,
+            Self::Session(_) | Self::Again(_) | Self::Unknown(_) => return None,
             Self::Text(text) => text.trim().to_owned(),
             Self::Thought(text) if text.trim().is_empty() => return None,
             Self::Thought(text) => format!("~ {}", first(text)),
@@ -109,7 +111,8 @@ pub struct Said {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// By itself.
     Done,

@@ -49,3 +49,11 @@ pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Ev
         _ => return None,
     })
 }
+
+/// What it says to people when it tries again: `Attempt 1 failed with status 429. Retrying with backoff... …`.
+pub(super) fn aside(line: &str, now: &Zoned) -> Vec<Event> {
+    if !line.starts_with("Attempt ") || !line.contains(" failed") || !line.contains("Retrying") {
+        return Vec::new();
+    }
+    vec![Event::Again(if line.contains("429") { limit::limited(line, now) } else { limit::stop(line, now) })]
+}

@@ -11,6 +11,7 @@ mod gemini;
 mod generic;
 pub(crate) mod limit;
 mod opencode;
+mod patience;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -100,6 +101,15 @@ impl Transcript {
         self.value(&value, now)
     }
 
+    /// Takes in one line of what it says beside its answers: some tell only there that they try again.
+    pub fn aside(&mut self, line: &str, now: &Zoned) -> Vec<Event> {
+        match self.tool {
+            Tool::Gemini => gemini::aside(line, now),
+            Tool::Opencode => opencode::aside(line, &mut self.said, now),
+            Tool::Codex | Tool::Claude | Tool::Aider | Tool::Generic => Vec::new(),
+        }
+    }
+
     /// There are no more lines: one whose words are one value has said it now.
     pub fn close(&mut self, now: &Zoned) -> Vec<Event> {
         let whole = std::mem::take(&mut self.whole);
@@ -147,7 +157,10 @@ pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer)?.as_str()
 }
 
+/// No run uses more of anything; what a tool says beyond it is taken for this much, so that sums of such numbers are numbers.
+const NUMBER_MAX: u64 = 1 << 40;
+
 /// The number at this place; 0 if there is none.
 pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
-    value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0).min(NUMBER_MAX)
 }

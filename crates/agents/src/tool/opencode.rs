@@ -1,4 +1,5 @@
 //! opencode: `step_start`, `text`, `reasoning`, `tool_use`, `step_finish`, `error`. A run ends with a step whose reason is not its tools.
+//! That it was turned away or cut off it says in its log alone, which comes by stderr, and then tries again for ever.
 
 use super::{Event, Said, Stop, limit, number, text};
 use jiff::Zoned;
@@ -50,4 +51,22 @@ pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Ev
         _ => return None,
     }
     Some(events)
+}
+
+/// A line of its log: `… message="stream error" … session.id=ses_1 small=false … error.error="AI_APICallError: …"`.
+pub(super) fn aside(line: &str, said: &mut Said, now: &Zoned) -> Vec<Event> {
+    // The small model is asked for a title, and nothing waits for that.
+    if !line.contains(" message=\"stream error\" ") || !line.contains(" small=false ") {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    let id = line.split_once(" session.id=").and_then(|(_, rest)| rest.split_whitespace().next());
+    if let Some(id) = id.filter(|id| said.session.as_deref() != Some(*id)) {
+        said.session = Some(id.to_owned());
+        events.push(Event::Session(id.to_owned()));
+    }
+    let words = line.split_once(" error.error=").map_or(line, |(_, words)| words.trim_end());
+    let words = serde_json::from_str::<String>(words).unwrap_or_else(|_| words.to_owned());
+    events.push(Event::Again(limit::stop(&words, now)));
+    events
 }

@@ -1,6 +1,6 @@
 //! How a tool is run: its words on the command line, its prompt, and the conversation that it begins or goes on with.
 
-use super::{Event, Generic, Said, Stop, Tool, Transcript, Usage};
+use super::{Event, Generic, Said, Stop, Tool, Transcript, Usage, patience::Patience};
 use crate::{
     config::Script,
     ended::{Ended, Inference},
@@ -34,6 +34,9 @@ const AIDER: [&str; 7] = [
     "--no-show-model-warnings",
     "--no-analytics",
 ];
+
+/// What opencode is told: to say on stderr when its model fails it, which it tells nobody otherwise.
+const OPENCODE: [&str; 6] = ["run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
 
 /// The longest line that is understood.
 const LINE_BYTES_MAX: usize = 4 << 20;
@@ -89,7 +92,7 @@ impl Tool {
             Self::Gemini => {
                 (&["-o", "stream-json", "--skip-trust"], Some(if goes_on { "-r" } else { "--session-id" }), "-m", &[])
             }
-            Self::Opencode => (&["run", "--format", "json"], goes_on.then_some("--session"), "-m", &[]),
+            Self::Opencode => (&OPENCODE, goes_on.then_some("--session"), "-m", &[]),
             Self::Aider => (&AIDER, None, "--model", &["--message-file", "/dev/stdin"]),
             Self::Generic => (&[], None, "", &[]),
         };
@@ -139,6 +142,9 @@ pub(crate) struct Run {
     transcript: Transcript,
     /// A line that has no end yet.
     line: Vec<u8>,
+    /// The same of what it says beside its answers.
+    aside: Vec<u8>,
+    patience: Patience,
     is_heard: bool,
     asked: Inference,
     wanted: Option<Wanted>,
@@ -185,6 +191,8 @@ impl Run {
             kept,
             transcript: Transcript::new(tool),
             line: Vec::new(),
+            aside: Vec::new(),
+            patience: Patience::default(),
             is_heard: false,
             asked: Inference::new(now_ms()),
             wanted: None,
@@ -253,13 +261,27 @@ impl Run {
     pub(crate) fn take_in(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut told = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = LINE_BYTES_MAX.saturating_sub(self.line.len());
-            self.line.extend_from_slice(&piece[..piece.len().min(room)]);
-            if piece.ends_with(b"\n") {
+            if is_whole(&mut self.line, piece) {
                 told.extend(self.end_line());
             }
         }
         told
+    }
+
+    /// Takes in what it said beside its answers, which people read as it is.
+    pub(crate) fn take_in_aside(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if is_whole(&mut self.aside, piece) {
+                let line = std::mem::take(&mut self.aside);
+                let events = self.transcript.aside(String::from_utf8_lossy(&line).trim_end(), &Zoned::now());
+                self.heed(&events);
+            }
+        }
+    }
+
+    /// Whether it is to be ended because it would try again and again.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.patience.over().is_some()
     }
 
     fn end_line(&mut self) -> Vec<String> {
@@ -269,9 +291,10 @@ impl Run {
         events.iter().filter_map(Event::for_people).collect()
     }
 
-    /// Keeps the conversation's id once it is heard.
+    /// Keeps the conversation's id once it is heard, and counts how often it tries again.
     fn heed(&mut self, events: &[Event]) {
         for event in events {
+            self.patience.heed(event);
             if let Event::Session(id) = event {
                 self.is_heard = true;
                 // Without it a later attempt begins anew, which is no reason to end this one.
@@ -291,7 +314,9 @@ impl Run {
             // There is no such conversation any more. The next attempt begins a new one.
             let _ = std::fs::remove_file(&self.kept);
         }
-        let mut end = end(self.transcript.said(), judged, self.transcript.is_plain());
+        let said = self.transcript.said();
+        let stop = self.patience.over().or(said.stop.as_ref());
+        let mut end = end(said, stop, judged, self.transcript.is_plain());
         if let Some(Wanted { schema, .. }) = &self.wanted {
             end = crate::schema::held_to(schema, end);
         }
@@ -315,9 +340,9 @@ impl Run {
     }
 }
 
-fn end(said: &Said, judged: End, is_plain: bool) -> End {
+fn end(said: &Said, stop: Option<&Stop>, judged: End, is_plain: bool) -> End {
     let failed = |error: String| End::Failed { error, retryable: true };
-    match (&said.stop, judged) {
+    match (stop, judged) {
         (Some(Stop::Failed(why)), _) => failed(why.clone()),
         (Some(Stop::Limited { message, until_ms }), _) => {
             End::Limited { reason: format!("its provider turns it away: {message}"), until_ms: *until_ms }
@@ -332,6 +357,13 @@ fn end(said: &Said, judged: End, is_plain: bool) -> End {
             None => End::Done { media: Media::Text, result: said.text.trim_end().as_bytes().to_vec() },
         },
     }
+}
+
+/// Adds a piece to a line; `true` once the line is whole.
+fn is_whole(line: &mut Vec<u8>, piece: &[u8]) -> bool {
+    let room = LINE_BYTES_MAX.saturating_sub(line.len());
+    line.extend_from_slice(&piece[..piece.len().min(room)]);
+    piece.ends_with(b"\n")
 }
 
 fn now_ms() -> u64 {
@@ -397,7 +429,11 @@ mod tests {
                 "-o stream-json --skip-trust --session-id ID -m m -x",
                 "-o stream-json --skip-trust -r ID -m m -x",
             ),
-            (Tool::Opencode, "run --format json -m m -x", "run --format json --session ID -m m -x"),
+            (
+                Tool::Opencode,
+                "run --format json --print-logs --log-level ERROR -m m -x",
+                "run --format json --print-logs --log-level ERROR --session ID -m m -x",
+            ),
         ];
         for (tool, first, later) in cases {
             let script = script(&format!("tool = \"{}\"\nmodel = \"m\"\nargs = [\"-x\"]", tool.program()));

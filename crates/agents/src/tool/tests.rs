@@ -78,11 +78,12 @@ fn a_run_that_ends_badly_says_why_and_a_closed_window_says_until_when() {
         ("claude.broken", "API Error: 500 broken"),
         ("gemini.broken", "[API Error: "),
         ("opencode.cut", "Cannot connect to API"),
+        ("aider.cut", "litellm.InternalServerError"),
     ] {
         let broken = recorded(name).stop;
         assert!(matches!(&broken, Some(Stop::Failed(why)) if why.starts_with(words)), "{name}: {broken:?}");
     }
-    for name in ["gemini.rate", "gemini.window", "aider.cut", "aider.rate"] {
+    for name in ["gemini.rate", "gemini.window", "aider.rate"] {
         let found = recorded(name).stop;
         assert!(matches!(found, Some(Stop::Limited { until_ms: None, .. })), "{name}: {found:?}");
     }
@@ -201,6 +202,49 @@ fn aider_ends_well_only_if_it_has_said_so() {
     let usage = transcript.said().usage;
     assert_eq!((usage.input_tokens, usage.output_tokens, usage.cost_micros), (1_200, 345, Some(20_000)));
     assert_eq!(transcript.said().stop, Some(Stop::Done));
+}
+
+#[test]
+fn that_a_tool_tries_again_is_heard_beside_its_answers() {
+    let log = |small, error: &str| {
+        format!(
+            "timestamp=2026-11-17T19:04:45.381Z level=ERROR run=e7 message=\"stream error\" providerID=fake \
+             session.id=ses_1 small={small} agent=build error.error={error}"
+        )
+    };
+    let aside = |tool, line: &str| Transcript::new(tool).aside(line, &now());
+    let again = |words: &str, until_ms| Event::Again(Stop::Limited { message: words.to_owned(), until_ms });
+    let session = Event::Session("ses_1".to_owned());
+    let away = log(false, "\"AI_APICallError: Usage limit reached, try again in 2 hours\"");
+    let words = "AI_APICallError: Usage limit reached, try again in 2 hours";
+    assert_eq!(aside(Tool::Opencode, &away), [session.clone(), again(words, Some(1_789_992_000_000))]);
+    let cut = log(false, "\"AI_APICallError: \\\"gone\\\"\"");
+    let gone = Event::Again(Stop::Failed("AI_APICallError: \"gone\"".to_owned()));
+    assert_eq!(aside(Tool::Opencode, &cut), [session.clone(), gone]);
+    let half = Event::Again(Stop::Failed("\"half".to_owned()));
+    assert_eq!(aside(Tool::Opencode, &log(false, "\"half")), [session, half]);
+    assert_eq!(aside(Tool::Opencode, &log(true, "\"a title\"")), []);
+    let line = "Attempt 1 failed with status 429. Retrying with backoff... ApiError";
+    assert_eq!(aside(Tool::Gemini, line), [again(line, None)]);
+    assert_eq!(aside(Tool::Gemini, "Attempt 2 failed: gone. Max attempts reached"), []);
+    assert_eq!(aside(Tool::Codex, line), []);
+}
+
+#[test]
+fn numbers_without_measure_are_taken_for_large_ones() {
+    let most = u64::MAX;
+    let usage = format!("{{\"input_tokens\":{most},\"output_tokens\":{most},\"cache_read_input_tokens\":{most}}}");
+    let line = format!(
+        "{{\"type\":\"result\",\"subtype\":\"success\",\"result\":\"\",\"num_turns\":{most},\"usage\":{usage}}}"
+    );
+    let limit = format!(
+        "{{\"type\":\"rate_limit_event\",\"rate_limit_info\":{{\"status\":\"rejected\",\"resetsAt\":{most}}}}}"
+    );
+    let mut transcript = Transcript::new(Tool::Claude);
+    transcript.line(limit.as_bytes(), &now());
+    assert!(matches!(transcript.said().stop, Some(Stop::Limited { until_ms: None, .. })));
+    transcript.line(line.as_bytes(), &now());
+    assert_eq!(transcript.finish().usage.input_tokens, 2 << 40);
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
                 "name": name, "kind": kind(script), "about": script.about, "provider": Agents::provider(name, script),
                 "command": script.command, "url": script.url, "concurrency": script.concurrency, "labels": script.labels,
                 "held_until": entry.map(|entry| time::rfc3339(entry.until_ms)),
+                "held_until_ms": entry.map(|entry| entry.until_ms),
                 "held_because": entry.map(|entry| &entry.reason),
             })
         });
