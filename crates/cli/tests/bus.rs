@@ -133,7 +133,10 @@ fn r9_r38_a_program_that_only_renames_files_is_an_agent_whose_answer_completes_a
     assert_eq!(text(&answers.wait_with_output().unwrap()), "{\"where\":\"to\"}");
     let task = said.lines()[0]["task"].as_str().unwrap().to_owned();
     assert_eq!(house.json(&["task", "show", &task])["steps"][1]["result"]["to"], "Rome");
-    let completed = receipts(&house.0.root()).into_iter().find(|(name, _)| name.starts_with("answer-")).unwrap().1;
+    // The answer is durable first, and then it has a receipt.
+    let receipt = |root: &Path| receipts(root).into_iter().find(|(name, _)| name.starts_with("answer-"));
+    house.0.until("it has a receipt", |mesh| receipt(&mesh.root()).is_some());
+    let completed = receipt(&house.0.root()).unwrap().1;
     assert!(completed["completed"].as_str().unwrap().starts_with("stp_"), "{completed}");
     house.0.until("its folder is empty again", |mesh| {
         fs::read_dir(mesh.root().join("processing/ann")).unwrap().count() == 0

@@ -10,7 +10,13 @@
 //!                        └─── after a restart: what this node's post holds is begun again, from the rows
 //! ```
 //!
+//! Whether a message is due the driver alone decides, by its own clock; the post asks, and waits for as long as it is told. Two clocks would
+//! differ by a millisecond some day, or by an hour.
+//!
 //! An answer starts nobody: it waits in the inbox of whoever asked. Otherwise two agents would talk to each other for ever.
+
+#[cfg(test)]
+mod tests;
 
 use crate::{
     builtin::{AGENTS, Builtin},
@@ -22,7 +28,7 @@ use relaymesh_core::{
     hash::Hash,
     id::{MessageId, NodeId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
-    message::{Message, State},
+    message::{Message, Refusal, State},
     name::Name,
     op::{HeldMessage, Scope},
     task::{Status, request::Request, spec::IdempotencyKey},
@@ -32,7 +38,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The post's leases outlive every agent: it gives back what it holds itself, also after a restart.
@@ -40,11 +46,9 @@ const LEASE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// Deliveries under way at once, for each agent and namespace. The rest waits in the inbox.
 const UNDER_MAX: usize = 256;
 /// How long to leave alone what cannot be done now.
-const AGAIN_MS: u64 = 1_000;
-/// How long after the end of a delivery its inbox is looked at once more.
-const LATER_MS: u64 = 1_000;
+const AGAIN: Duration = Duration::from_secs(1);
 /// The shortest time until the same inbox is looked at again by itself.
-const REST_MS: u64 = 50;
+const REST: Duration = Duration::from_millis(10);
 const PAGE: usize = 64;
 /// More than a node ever holds at once.
 const HELD_MAX: usize = 1 << 20;
@@ -73,6 +77,14 @@ pub struct Ended {
 /// An inbox: of an agent, in a namespace.
 type Inbox = (Name, Name);
 
+/// What became of a message that was to be taken.
+enum Took {
+    /// It waits no more.
+    It,
+    /// It can be taken in so long.
+    NotNow(Duration),
+}
+
 /// Takes messages for agents that run here.
 pub struct Post<R, B> {
     reader: R,
@@ -81,12 +93,11 @@ pub struct Post<R, B> {
     caller: Caller,
     worker: WorkerId,
     agents: Agents,
-    now_ms: fn() -> u64,
     news: Sender<News>,
-    /// Inboxes to look at, by when.
-    later: BTreeSet<(u64, Inbox)>,
+    /// When to look into an inbox again.
+    later: BTreeMap<Inbox, Instant>,
     /// Ends that could not be written down, by when they are tried again.
-    again: Vec<(u64, Box<Ended>)>,
+    again: Vec<(Instant, Box<Ended>)>,
     under: BTreeMap<Inbox, usize>,
     tell: Box<dyn FnMut(String) + Send>,
 }
@@ -98,7 +109,6 @@ impl<R: Reader, B: Blobs> Post<R, B> {
         (handle, caller): (Handle, Caller),
         node: NodeId,
         agents: Agents,
-        now_ms: fn() -> u64,
         news: Sender<News>,
         tell: impl FnMut(String) + Send + 'static,
     ) -> Self {
@@ -106,7 +116,7 @@ impl<R: Reader, B: Blobs> Post<R, B> {
         half.copy_from_slice(&Hash::sha256(&[b"post", &node.to_bytes()[..]].concat()).0[..16]);
         let worker = WorkerId::from_bytes(half);
         let (later, again, under) = Default::default();
-        Self { reader, blobs, handle, caller, worker, agents, now_ms, news, later, again, under, tell: Box::new(tell) }
+        Self { reader, blobs, handle, caller, worker, agents, news, later, again, under, tell: Box::new(tell) }
     }
 
     /// Works until it is told to end.
@@ -116,16 +126,10 @@ impl<R: Reader, B: Blobs> Post<R, B> {
         let begun = self.resume().and_then(|()| self.look_at_all());
         self.told(begun);
         loop {
-            let now_ms = (self.now_ms)();
-            let next_ms = self
-                .later
-                .first()
-                .map(|(at_ms, _)| *at_ms)
-                .into_iter()
-                .chain(self.again.iter().map(|(at_ms, _)| *at_ms));
-            let news = match next_ms.min() {
+            let next = self.later.values().chain(self.again.iter().map(|(at, _)| at)).min();
+            let news = match next {
                 None => received.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(at_ms) => received.recv_timeout(Duration::from_millis(at_ms.saturating_sub(now_ms))),
+                Some(at) => received.recv_timeout(at.saturating_duration_since(Instant::now())),
             };
             let done = match news {
                 Ok(News::Posted(Posted { namespace, to, .. })) => self.look_in(&(namespace, to)),
@@ -133,11 +137,7 @@ impl<R: Reader, B: Blobs> Post<R, B> {
                     self.agents = agents;
                     self.look_at_all()
                 }
-                Ok(News::Ended(ended)) => {
-                    // What became of it may not be in the store yet when it is looked for: then it is found a little later.
-                    self.later.insert((now_ms + LATER_MS, ended.inbox.clone()));
-                    self.ended(ended)
-                }
+                Ok(News::Ended(ended)) => self.ended(ended),
                 Err(RecvTimeoutError::Timeout) => self.take_up_due(),
                 Ok(News::End) | Err(RecvTimeoutError::Disconnected) => return,
             };
@@ -186,10 +186,10 @@ impl<R: Reader, B: Blobs> Post<R, B> {
     }
 
     fn take_up_due(&mut self) -> Result<(), relaymesh_store::Error> {
-        let now_ms = (self.now_ms)();
-        let (due, later) = std::mem::take(&mut self.again).into_iter().partition(|(at_ms, _)| *at_ms <= now_ms);
+        let now = Instant::now();
+        let (due, later) = std::mem::take(&mut self.again).into_iter().partition(|(at, _)| *at <= now);
         self.again = later;
-        let due: Vec<(u64, Box<Ended>)> = due;
+        let due: Vec<(Instant, Box<Ended>)> = due;
         for (_, ended) in due {
             if matches!(ended.answer, Err(Error::Busy { .. } | Error::DiskFull(_))) {
                 let Ended { inbox, delivery, .. } = *ended;
@@ -199,38 +199,29 @@ impl<R: Reader, B: Blobs> Post<R, B> {
                 self.ended(ended)?;
             }
         }
-        while let Some((at_ms, inbox)) = self.later.pop_first() {
-            if at_ms > now_ms {
-                self.later.insert((at_ms, inbox));
-                return Ok(());
-            }
-            self.look_in(&inbox)?;
-        }
-        Ok(())
+        let due = self.later.iter().filter(|(_, at)| **at <= now).map(|(inbox, _)| inbox.clone());
+        due.collect::<Vec<Inbox>>().iter().try_for_each(|inbox| self.look_in(inbox))
     }
 
     /// Takes what waits in an inbox, as far as there is room, and says when to look again.
     fn look_in(&mut self, inbox: &Inbox) -> Result<(), relaymesh_store::Error> {
+        self.later.remove(inbox);
         if !self.delivers(&inbox.1) {
             return Ok(());
         }
-        let now_ms = (self.now_ms)();
-        let mut next_ms = None;
+        let mut wait: Option<Duration> = None;
         for priority in Priority::ALL {
             for (thread, row) in self.questions(inbox, priority)? {
                 if self.under.get(inbox).copied().unwrap_or(0) >= UNDER_MAX {
                     return Ok(()); // looked at again when one of them has ended
                 }
-                let at_ms = if row.due_ms <= now_ms && self.take(inbox, thread, row.draft.id) {
-                    continue;
-                } else {
-                    row.due_ms.max(now_ms + REST_MS)
-                };
-                next_ms = Some(next_ms.map_or(at_ms, |other: u64| other.min(at_ms)));
+                if let Took::NotNow(rest) = self.take(inbox, thread, row.draft.id) {
+                    wait = Some(wait.map_or(rest, |other| other.min(rest)));
+                    break; // those behind it are due even later
+                }
             }
         }
-        self.later.retain(|(at_ms, other)| other != inbox || *at_ms > now_ms);
-        self.later.extend(next_ms.map(|at_ms| (at_ms, inbox.clone())));
+        self.later.extend(wait.map(|wait| (inbox.clone(), Instant::now() + wait)));
         Ok(())
     }
 
@@ -258,19 +249,22 @@ impl<R: Reader, B: Blobs> Post<R, B> {
         }
     }
 
-    /// `false`: not now.
-    fn take(&mut self, inbox: &Inbox, thread: ThreadId, message: MessageId) -> bool {
+    /// Takes a message and begins its delivery.
+    fn take(&mut self, inbox: &Inbox, thread: ThreadId, message: MessageId) -> Took {
         let (namespace, agent) = inbox.clone();
         let only = Some((thread, message));
         let take = MessageCommand::Take { namespace, agent, worker: self.worker, lease_ms: LEASE_MS, only };
         match self.handle.call(self.caller.clone(), Command::Message(take)) {
             Ok(Answer::Taken(Some(delivery))) => {
                 self.begin(inbox.clone(), *delivery);
-                true
+                Took::It
             }
-            // Somebody else took it, or it is too old.
-            Err(Error::Message(_)) | Ok(_) => true,
-            Err(_) => false,
+            Err(Error::Message(Refusal::NotDue { due_ms, now_ms, .. })) => {
+                Took::NotNow(Duration::from_millis(due_ms.saturating_sub(now_ms)).max(REST))
+            }
+            // Somebody else took it, or it is too old: nobody waits for it here.
+            Err(Error::Message(_)) => Took::It,
+            Ok(_) | Err(_) => Took::NotNow(AGAIN),
         }
     }
 
@@ -326,14 +320,14 @@ impl<R: Reader, B: Blobs> Post<R, B> {
             Ok(other) => failed(thread, held, format!("the driver answered another question: {other:?}"), false),
             Err(Error::Stopped | Error::Indeterminate(_)) => return Ok(()), // the next life takes it up
             Err(Error::Busy { .. } | Error::DiskFull(_)) => {
-                self.again.push(((self.now_ms)() + AGAIN_MS, ended));
+                self.again.push((Instant::now() + AGAIN, ended));
                 return Ok(());
             }
             Err(error) => failed(thread, held, error.to_string(), false),
         };
         match self.handle.call(self.caller.clone(), Command::Message(command)) {
             Err(Error::Busy { .. } | Error::DiskFull(_)) => {
-                self.again.push(((self.now_ms)() + AGAIN_MS, ended));
+                self.again.push((Instant::now() + AGAIN, ended));
                 return Ok(());
             }
             Err(Error::Stopped | Error::Indeterminate(_)) => return Ok(()),

@@ -57,7 +57,6 @@ impl Carriers {
             (session.handle().clone(), as_source("post")?),
             node,
             agents.clone(),
-            time::now_ms,
             posted.clone(),
             move |words| warns.say(Level::Error, "messages_undelivered", json!({ "error": words })),
         );

@@ -100,8 +100,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             entry.dirty = true;
             self.open.after.touched_scopes.push(scope);
         }
-        let posted = if self.listeners.is_empty() { Vec::new() } else { posted(entry.rows.as_ref(), &effects) };
-        self.open.after.posted.extend(posted);
+        // Also when nobody listens: somebody may by the time this is durable.
+        self.open.after.posted.extend(posted(entry.rows.as_ref(), &effects));
         self.append(&op);
         Ok(effects)
     }

@@ -34,7 +34,7 @@ enum Input {
     Finished(Finished),
     Spent(Spend),
     Watch(Watcher),
-    Listen(Listener),
+    Listen(Listener, Sender<()>),
     Look(Looker),
     Refresh,
     Configure(Box<Config>),
@@ -162,9 +162,14 @@ impl Handle {
         let _ = self.inputs.send(Input::Watch(Box::new(watcher)));
     }
 
-    /// Tells `listener` of messages that wait or are over, from now on, until it returns `false`.
+    /// Tells `listener` of messages that wait or are over, from now on, until it returns `false`. When this returns, whatever it is not told of can
+    /// be read: who listens first and then looks misses nothing.
     pub fn listen(&self, listener: impl FnMut(&Posted) -> bool + Send + 'static) {
-        let _ = self.inputs.send(Input::Listen(Box::new(listener)));
+        let (told, heard) = mpsc::channel();
+        if self.inputs.send(Input::Listen(Box::new(listener), told)).is_ok() {
+            // A driver that has stopped says nothing, and has nothing to tell.
+            let _ = heard.recv();
+        }
     }
 }
 
@@ -213,7 +218,10 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Finished(finished) => self.engine.handle_finished(finished),
             Input::Spent(spend) => self.engine.handle_spent(spend),
             Input::Watch(watcher) => self.engine.watch(watcher),
-            Input::Listen(listener) => self.engine.listen(listener),
+            Input::Listen(listener, told) => {
+                self.engine.listen(listener);
+                let _ = told.send(());
+            }
             Input::Refresh => self.engine.handle_refresh(),
             Input::Configure(config) => self.engine.handle_configured(*config),
             Input::Look(looker) => looker(Glance {
