@@ -239,6 +239,7 @@ impl From<driver::Error> for Error {
             | driver::Error::TooManyNamespaces { .. }
             | driver::Error::NotPurged(_) => Code::Refused,
             driver::Error::TooLong { .. } => Code::TooLong,
+            driver::Error::NotAsAsked(_) => Code::Refused,
             driver::Error::KeyReused { .. } => Code::KeyReused,
             driver::Error::DiskFull(_) => Code::DiskFull,
             driver::Error::Busy { .. } => Code::Busy,
@@ -266,6 +267,7 @@ impl From<driver::Error> for Error {
             | driver::Error::NotPurged(_)
             | driver::Error::KeyReused { .. }
             | driver::Error::TooLong { .. }
+            | driver::Error::NotAsAsked(_)
             | driver::Error::Busy { .. }
             | driver::Error::Stopped
             | driver::Error::Store(_) => Self::new(code, error.to_string()),

@@ -4,12 +4,8 @@
 
 mod common;
 
-use common::{Said, house::House};
+use common::{Said, found, house::House};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
-
-/// Long enough for anything here; reached only when something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Says what Codex says of a turn of 100 tokens. With a file `wait` beside the root it goes on after that.
 const CODER: &str = r#"cat >/dev/null
@@ -36,17 +32,6 @@ fn ask(house: &House, prompt: &str) -> Said {
 fn used(house: &House, by: &str) -> Vec<Value> {
     let said = house.run(&["usage", "--by", by, "--json"]);
     said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn until<T>(look: impl Fn() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it never came");
-        std::thread::yield_now();
-    }
 }
 
 #[test]
@@ -76,7 +61,7 @@ fn an_agent_that_has_used_its_day_is_held_and_its_steps_wait() {
     assert_eq!(ask(&house, "one").code, 0);
     let second = house.json(&["submit", "--agent", "coder", "--input", "\"two\""]);
     let task = second["task"].as_str().unwrap();
-    let agent = until(|| {
+    let agent = found("it", || {
         let agents = house.json(&["agent", "list"]);
         let coder = agents.as_array().unwrap().iter().find(|agent| agent["name"] == "coder").cloned().unwrap();
         coder["held_because"].is_string().then_some(coder)
@@ -84,7 +69,7 @@ fn an_agent_that_has_used_its_day_is_held_and_its_steps_wait() {
     let why = "over budget: of the budget of agent `coder` for the day, 1 of 1 turns are used";
     assert_eq!(agent["held_because"], why);
     assert!(agent["held_until"].as_str().unwrap().ends_with("T00:00:00.000Z"), "{agent}");
-    let shown = until(|| {
+    let shown = found("it", || {
         let shown = house.json(&["task", "show", task]);
         (shown["steps"][0]["status"] == "PENDING" && !shown["steps"][0]["error"].is_null()).then_some(shown)
     });
@@ -106,7 +91,7 @@ fn what_was_reported_is_counted_even_if_the_daemon_is_killed() {
     let house = house("budget = { task = { tokens = 150 } }\n");
     std::fs::write(house.0.root().join("wait"), "").unwrap();
     let task = house.json(&["submit", "--agent", "coder", "--input", "1"])["task"].as_str().unwrap().to_owned();
-    until(|| (used(&house, "task").first()?["tokens"] == 100).then_some(()));
+    found("it", || (used(&house, "task").first()?["tokens"] == 100).then_some(()));
     house.kill();
     std::fs::remove_file(house.0.root().join("wait")).unwrap();
     let waited = house.run(&["task", "wait", &task]);

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::house::House;
+use common::{house::House, until};
 use relaymesh_agents::{
     confine::{self, Level},
     tree,
@@ -16,11 +16,7 @@ use relaymesh_agents::{
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
-
-/// Long enough for anything here; reached only when something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the daemon has in its environment, and no agent may see.
 const CANARY: &str = "canary-of-the-daemon-7d1f";
@@ -163,14 +159,6 @@ fn memory_kb(pid: u64) -> (u64, u64) {
 
 fn is_alive(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "it never came: {what}");
-        std::thread::yield_now();
-    }
 }
 
 /// The folder of the first attempt.

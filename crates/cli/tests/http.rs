@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Said, house::House};
+use common::{Said, house::House, until};
 use relaymesh_fake_model::{FakeModel, Turn};
 use serde_json::{Value, json};
 use std::{
@@ -54,12 +54,36 @@ fn submit(house: &House, agent: &str, more: &[&str]) -> Said {
     house.run(&[&["submit", "--agent", agent, "--input", "\"Say hello\"", "--new"], more].concat())
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "it never came: {what}");
-        std::thread::yield_now();
+/// The model is told what its result must be like, and its answer is held to it; so is the answer of a server of one's own.
+#[test]
+fn a_result_that_is_not_what_the_step_asks_for_is_tried_again() {
+    let model = FakeModel::start(Vec::new()).unwrap();
+    let house = house(&agents(&model.url()));
+    let schema =
+        json!({ "type": "object", "required": ["kind"], "properties": { "kind": { "enum": ["bug", "wish"] } } });
+    for agent in ["chat", "responses", "messages"] {
+        model.set_script(vec![says("{\"kind\": \"neither\"}"), says("```json\n{\"kind\": \"wish\"}\n```")]);
+        let retry = json!({ "max_attempts": 2, "base_backoff_ms": 1 });
+        let step = json!({ "id": "triage", "agent": agent, "input": agent, "result_schema": schema, "retry": retry });
+        house.0.file("flow.json", &json!({ "name": "n", "steps": [step] }).to_string());
+        let before = model.asked().len();
+        let said = house.run(&["run", "flow.json", "--json"]);
+        assert_eq!(said.code, 0, "{agent}: {}{}", said.stdout, said.stderr);
+        let task = said.lines()[0]["task"].as_str().unwrap().to_owned();
+        let shown = house.json(&["task", "show", &task]);
+        assert_eq!(
+            (&shown["result"], &shown["steps"][0]["attempt"]),
+            (&json!({ "kind": "wish" }), &json!(2)),
+            "{agent}"
+        );
+        let asked = &model.asked()[before..];
+        assert!(asked.len() == 2 && asked[0].body.to_string().contains("satisfies this JSON schema"), "{agent}");
     }
+    let step =
+        json!({ "id": "a", "agent": "own", "input": 1, "result_schema": schema, "retry": { "max_attempts": 1 } });
+    house.0.file("flow.json", &json!({ "name": "n", "steps": [step] }).to_string());
+    let said = house.run(&["run", "flow.json"]);
+    assert!(said.code == 10 && said.stderr.contains("not what `result_schema` asks for"), "{}", said.stderr);
 }
 
 /// Every agent that is held, and why.

@@ -4,7 +4,10 @@
 
 mod common;
 
-use common::house::House;
+use common::{house::House, wire::Wire};
+use relaymesh_core::{content::Media, id::WorkerId};
+use relaymesh_runtime::{driver::Command, world::Outcome};
+use relaymesh_store::Content;
 use serde_json::{Value, json};
 
 fn house(agents: &str) -> House {
@@ -134,6 +137,33 @@ fn r38_a_step_waits_for_the_answer_of_an_inbox_over_kills_and_the_flow_goes_on()
     let shown = house.json(&["task", "show", &task]);
     assert_eq!((&shown["status"], &shown["steps"][1]["result"]["to"]), (&json!("SUCCESS"), &json!("Rome")), "{shown}");
     assert_eq!((&shown["steps"][0]["epoch"], house.run(&["log", "verify"]).code), (&json!(1), 0));
+}
+
+/// An answer that is not what the step asks for is refused with what is wrong, and whoever gave it may give another. So it is for a worker.
+#[test]
+fn r38_an_answer_from_outside_is_held_to_what_the_step_asks_for() {
+    let house = house("[agents.ann]\ninbox = true\n");
+    let schema = json!({ "type": "object", "required": ["city"], "properties": { "city": { "type": "string" } } });
+    let step = |agent: &str| json!({ "id": "ask", "agent": agent, "input": 1, "result_schema": schema });
+    let wire = Wire::to(&house);
+    let task = wire.submit(1, step("ann")).to_string();
+    let taken = common::found("the question", || {
+        let taken = house.json(&["msg", "take", "--agent", "ann"]);
+        taken["held"].as_str().map(str::to_owned)
+    });
+    let refused = house.run(&["msg", "reply", &taken, "--input", "{\"city\": 7}"]);
+    assert!(refused.code == 4 && refused.stderr.contains("/city: 7 is not of type"), "{}", refused.stderr);
+    assert_eq!(house.json(&["task", "show", &task])["status"], "RUNNING", "nothing has changed");
+    assert_eq!(house.run(&["msg", "reply", &taken, "--input", "{\"city\": \"Rome\"}"]).code, 0);
+    assert_eq!(house.run(&["task", "wait", &task]).code, 0);
+
+    let task = wire.submit(2, step("elsewhere"));
+    let hold = wire.claim(task, WorkerId::from_bytes([1; 16]), 60_000);
+    let refused = wire.finish(hold).unwrap_err();
+    assert!(refused.message.contains("is not what `result_schema` asks for"), "{refused:?}");
+    let result = Content::Inline(b"{\"city\":\"Bern\"}".to_vec());
+    wire.0.call(Command::Finish { hold, outcome: Outcome::Done { media: Media::Json, result } }).unwrap();
+    assert_eq!(house.json(&["task", "show", &task.to_string()])["result"]["city"], "Bern");
 }
 
 #[test]

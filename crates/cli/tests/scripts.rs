@@ -4,15 +4,9 @@
 
 mod common;
 
-use common::house::House;
+use common::{found, house::House};
 use serde_json::Value;
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
-
-/// Long enough for anything here; reached only when something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
+use std::path::PathBuf;
 
 /// A root with these agents, each a shell script.
 fn house(agents: &[(&str, &str, &str)]) -> House {
@@ -44,20 +38,9 @@ fn attempts(house: &House, task: &str) -> Vec<PathBuf> {
     found
 }
 
-fn until<T>(look: impl Fn() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it never came");
-        std::thread::yield_now();
-    }
-}
-
 /// What an attempt of the task wrote into a file of its folder, once it is there.
 fn wrote(house: &House, task: &str, attempt: usize, file: &str) -> String {
-    until(|| {
+    found("it", || {
         let folder = attempts(house, task).get(attempt)?.join(file);
         std::fs::read_to_string(folder).ok().filter(|text| text.ends_with('\n'))
     })
@@ -115,7 +98,7 @@ fn cancel_reaches_the_process_and_keeps_what_it_had_said() {
     let task = submitted(&house, "slow");
     let pid = wrote(&house, &task, 0, "pid");
     assert_eq!(house.run(&["task", "cancel", &task]).code, 0);
-    until(|| (!is_alive(&pid)).then_some(()));
+    found("it", || (!is_alive(&pid)).then_some(()));
     assert_eq!(std::fs::read_to_string(attempts(&house, &task)[0].with_added_extension("stdout")).unwrap(), "half\n");
     assert_eq!(house.run(&["task", "wait", &task]).code, 11);
 }
@@ -154,7 +137,7 @@ fn the_folders_of_a_purged_task_go_and_what_is_not_understood_stays() {
     std::fs::create_dir(&foreign).unwrap();
     assert_eq!(house.run(&["down"]).code, 0);
     assert_eq!(house.run(&["up", "--detach"]).code, 0);
-    until(|| attempts(&house, &purged).is_empty().then_some(()));
+    found("it", || attempts(&house, &purged).is_empty().then_some(()));
     assert!(foreign.exists() && !attempts(&house, &kept).is_empty());
 }
 
@@ -166,7 +149,7 @@ fn a_timeout_ends_the_process_and_counts_as_an_attempt() {
     assert_eq!(house.run(&arguments).code, 10);
     let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
     let pid = wrote(&house, &task, 0, "pid");
-    until(|| (!is_alive(&pid)).then_some(()));
+    found("it", || (!is_alive(&pid)).then_some(()));
 }
 
 #[test]

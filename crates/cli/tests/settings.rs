@@ -4,23 +4,8 @@
 
 mod common;
 
-use common::{Mesh, Said, house::House};
+use common::{Mesh, Said, found, house::House};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
-
-/// Long enough for anything here; reached only when something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited in vain until {what}");
-        std::thread::yield_now();
-    }
-}
 
 fn write(house: &House, text: &str) {
     std::fs::create_dir_all(house.0.root()).unwrap();
@@ -71,13 +56,13 @@ fn the_daemon_takes_up_a_changed_file_by_itself() {
         &house,
         r#"{"lease_timeout_ms": 123457, "queue_capacity": 7, "done_retention_days": 0, "idempotency_ttl_days": 0}"#,
     );
-    until("the lease is another", || {
+    found("the lease is another", || {
         (setting(&house.json(&["settings", "show"]), "lease_timeout_ms")["value"] == 123_457).then_some(())
     });
     // What is over is forgotten at once, because nothing is kept any more.
-    until("the task is swept", || house.run(&["task", "list", "--json"]).stdout.is_empty().then_some(()));
+    found("the task is swept", || house.run(&["task", "list", "--json"]).stdout.is_empty().then_some(()));
     let next = house.json(&["submit", "--agent", "echo", "--input", "2"])["task"].as_str().unwrap().to_owned();
-    let claim = until("its claim is on the log", || {
+    let claim = found("its claim is on the log", || {
         let shown = house.run(&["log", "show", "--json"]).stdout;
         shown.lines().find(|line| line.contains(&next) && line.contains("ClaimWork")).map(str::to_owned)
     });

@@ -6,15 +6,10 @@
 
 mod common;
 
-use common::house::House;
+use common::{house::House, until};
 use relaymesh_fake_model::{FakeModel, Turn};
 use serde_json::{Value, json};
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::path::{Path, PathBuf};
 
 const ALL: [&str; 5] = ["codex", "claude", "gemini", "opencode", "aider"];
 
@@ -126,14 +121,6 @@ fn command(agent: &str, command: &str) -> Turn {
         _ => ("Bash", json!({ "command": command, "description": "as asked" })),
     };
     Turn::Call { name: name.to_owned(), arguments }
-}
-
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "it never came: {what}");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

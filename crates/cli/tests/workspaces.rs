@@ -4,16 +4,12 @@
 
 mod common;
 
-use common::house::House;
+use common::{found, house::House};
 use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant},
 };
-
-/// Long enough for anything here; reached only when something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn git(folder: &Path, words: &[&str]) -> String {
     let output = Command::new("git")
@@ -55,17 +51,6 @@ fn submit(house: &House, branch: &str, attempts: u32) -> String {
     said["task"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned()
 }
 
-fn until<T>(look: impl Fn() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it never came");
-        std::thread::yield_now();
-    }
-}
-
 #[test]
 fn what_a_step_did_is_on_its_branch_and_its_result_says_where() {
     let house = house("echo two >> a.txt; echo new > b.txt; git rev-parse --abbrev-ref HEAD\n");
@@ -92,7 +77,7 @@ fn a_branch_that_somebody_works_on_is_locked_and_the_conflict_is_explained() {
         "echo mine > mine.txt; touch begun; until [ -e \"$RELAYMESH_ROOT/go\" ]; do sleep 0.02; done; rm begun\n",
     );
     let first = submit(&house, "topic", 1);
-    until(|| house.0.root().join("workspaces").join(&first).join("fix/begun").exists().then_some(()));
+    found("it", || house.0.root().join("workspaces").join(&first).join("fix/begun").exists().then_some(()));
     let locks = house.run(&["lock", "list", "--json"]).stdout;
     assert!(locks.contains("branch/topic") && locks.contains("mender"), "{locks}");
     let second = submit(&house, "topic", 1);
@@ -102,7 +87,7 @@ fn a_branch_that_somebody_works_on_is_locked_and_the_conflict_is_explained() {
     assert!(error.contains("branch `topic` of") && error.contains("is worked on by `mender`"), "{error}");
     std::fs::write(house.0.root().join("go"), "").unwrap();
     assert_eq!(house.run(&["task", "wait", &first]).code, 0);
-    until(|| house.run(&["lock", "list", "--json"]).stdout.trim().is_empty().then_some(()));
+    found("it", || house.run(&["lock", "list", "--json"]).stdout.trim().is_empty().then_some(()));
     let third = submit(&house, "topic", 1);
     assert_eq!(house.run(&["task", "wait", &third]).code, 0, "{}", house.json(&["task", "show", &third]));
 }
@@ -119,7 +104,7 @@ fn a_tree_is_kept_on_failure_and_the_retry_goes_on_in_it_also_after_a_kill() {
     std::fs::write(house.0.root().join("hang"), "").unwrap();
     let task = submit(&house, "other", 2);
     let half = house.0.root().join("workspaces").join(&task).join("fix/half.txt");
-    until(|| half.exists().then_some(()));
+    found("it", || half.exists().then_some(()));
     house.kill();
     assert_eq!(house.run(&["task", "wait", &task]).code, 0, "{}", house.json(&["task", "show", &task, "--history"]));
     assert_eq!(git(&repository(&house), &["show", "other:half.txt"]), "half\nwhole");
@@ -127,7 +112,7 @@ fn a_tree_is_kept_on_failure_and_the_retry_goes_on_in_it_also_after_a_kill() {
     let failing = submit(&house, "third", 1);
     std::fs::remove_file(house.0.root().join("hang")).unwrap();
     let kept = house.0.root().join("workspaces").join(&failing).join("fix");
-    until(|| kept.join("half.txt").exists().then_some(()));
+    found("it", || kept.join("half.txt").exists().then_some(()));
     house.run(&["task", "cancel", &failing]);
     assert!(kept.exists());
 }

@@ -3,12 +3,12 @@
 use crate::{
     builtin::Builtin,
     clock::{Clock, Jump, Now, System},
-    scripts::Scripts,
+    scripts::{self, Scripts},
     world::{Alert, Late, Outcome, Pool, Work, World},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use relaymesh_agents::{End, schema};
-use relaymesh_core::{id::StepId, name::Name, task::spec::StepSpec};
+use relaymesh_core::{content::Media, id::StepId, name::Name, task::spec::StepSpec};
 use relaymesh_store::{Blobs, Content};
 
 /// The clocks of this machine, its randomness, the builtin agents, and those that are processes.
@@ -91,24 +91,37 @@ impl<B: Blobs> World for Host<B> {
         Content::stow(bytes, &self.blobs)
     }
 
+    fn held_to(&mut self, schema: &str, media: Media, result: Content) -> Result<(Media, Content), String> {
+        let bytes = match &result {
+            Content::Inline(bytes) => bytes.clone(),
+            Content::Blob(blob) => match self.blobs.get(&blob.hash) {
+                Ok(found) => found.ok_or("its bytes are gone")?,
+                Err(error) => return Err(error.to_string()),
+            },
+        };
+        match schema::held_to(schema, End::Done { media, result: bytes.clone() }) {
+            End::Done { media, result: held } if held == bytes => Ok((media, result)),
+            End::Done { media, result: held } => {
+                Ok((media, Content::stow(held, &self.blobs).map_err(|error| error.to_string())?))
+            }
+            End::Failed { error, .. } | End::Limited { reason: error, .. } => Err(error),
+        }
+    }
+
     fn start(&mut self, work: Work) -> Option<Outcome> {
         if let Some(scripts) = self.scripts.as_ref().filter(|scripts| scripts.knows(&work.agent)) {
             return scripts.start(work, self.clock.now().wall_ms);
         }
         let schema = work.terms.as_ref().and_then(|terms| terms.result_schema.clone());
-        let mut outcome = self.builtin.start(work)?;
+        let outcome = self.builtin.start(work)?;
         if let (Some(schema), Outcome::Done { media, result: Content::Inline(bytes) }) = (&schema, &outcome) {
-            outcome = match schema::held_to(schema, End::Done { media: *media, result: bytes.clone() }) {
-                End::Done { media, result } => Outcome::Done { media, result: Content::Inline(result) },
-                End::Failed { error, retryable } => Outcome::Failed { error, retryable },
-                End::Limited { reason, until_ms } => Outcome::Limited { reason, until_ms, alone: false },
-            };
+            return Some(scripts::outcome(
+                schema::held_to(schema, End::Done { media: *media, result: bytes.clone() }),
+                &self.blobs,
+            ));
         }
-        let Outcome::Done { media, result: Content::Inline(bytes) } = outcome else { return Some(outcome) };
-        Some(match Content::stow(bytes, &self.blobs) {
-            Ok(result) => Outcome::Done { media, result },
-            Err(error) => Outcome::Failed { error: error.to_string(), retryable: true },
-        })
+        let Outcome::Done { media, result: Content::Inline(result) } = outcome else { return Some(outcome) };
+        Some(scripts::outcome(End::Done { media, result }, &self.blobs))
     }
 
     fn stop(&mut self, step: StepId, epoch: u32) {

@@ -401,7 +401,8 @@ fn bytes<B: Blobs>(input: Content, blobs: &B) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn outcome<B: Blobs>(end: End, blobs: &B) -> Outcome {
+/// What became of an attempt that ended like this. What is long is durable when this returns.
+pub(crate) fn outcome<B: Blobs>(end: End, blobs: &B) -> Outcome {
     match end {
         End::Done { media, result } => match Content::stow(result, blobs) {
             Ok(result) => Outcome::Done { media, result },

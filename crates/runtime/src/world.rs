@@ -63,6 +63,13 @@ pub trait World: Send + 'static {
         Ok(Content::Inline(bytes))
     }
 
+    /// A result from outside, held to the schema that its step has for it; an error says what is wrong with it. What this node's own agents say is
+    /// held to it where it comes from.
+    fn held_to(&mut self, schema: &str, media: Media, result: Content) -> Result<(Media, Content), String> {
+        let _ = schema;
+        Ok((media, result))
+    }
+
     /// Begins the work. The claim is durable. An agent that is quick answers at once; otherwise the outcome comes in
     /// later as a [`Finished`].
     fn start(&mut self, work: Work) -> Option<Outcome>;

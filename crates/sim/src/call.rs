@@ -77,7 +77,8 @@ impl Word {
                 | Error::TooManyNamespaces { .. }
                 | Error::NotPurged(_)
                 | Error::KeyReused { .. }
-                | Error::TooLong { .. } => false,
+                | Error::TooLong { .. }
+                | Error::NotAsAsked(_) => false,
                 Error::DiskFull(_)
                 | Error::Busy { .. }
                 | Error::Indeterminate(_)

@@ -13,6 +13,7 @@ use crate::{
     output::Tap,
     pool::{Given, Launch},
     redact::Redactor,
+    schema,
     secret::Secret,
     tool::{Event, Usage},
     watch,
@@ -74,6 +75,8 @@ struct Call {
     voice: Voice,
     answer: Answer,
     wants_json: bool,
+    /// What its result must be like.
+    schema: Option<String>,
     text_bytes_max: u64,
     meter: Meter,
     /// What the meter was told last.
@@ -83,7 +86,7 @@ struct Call {
 }
 
 async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilder), End> {
-    let Launch { script, files, input, env, meter, key, .. } = launch;
+    let Launch { script, files, input, env, meter, key, result_schema: schema, .. } = launch;
     let http = script.http.clone().ok_or_else(|| failed("it has no `url`", false))?;
     let folder = files.parent().map(std::path::Path::to_owned).unwrap_or_default();
     let ready = spawn_blocking(move || {
@@ -96,10 +99,10 @@ async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilde
     let Given { input, stdin, env: secret_headers, secrets } = given;
     let input = String::from_utf8_lossy(&input);
     // What is written down later is of the input as it was submitted: secrets stand in it as references.
-    let shown = request::body(&http, &input);
+    let shown = request::body(&http, &input, schema.as_deref());
     let wants_json = shown.wants_json;
     let asked = (http.api != Api::Json).then(|| Box::new(asked(&http, shown.value)));
-    let body = stdin.map_or(shown.bytes, |stdin| request::body(&http, stdin.expose()).bytes);
+    let body = stdin.map_or(shown.bytes, |stdin| request::body(&http, stdin.expose(), schema.as_deref()).bytes);
     let headers = headers(&http, &key.0.to_string(), &env, &secret_headers).map_err(|error| failed(error, false))?;
     let request = clients.post(&http, headers, body)?;
     let path = |name| files.with_added_extension(name);
@@ -107,7 +110,7 @@ async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilde
     let voice = Voice::new(path(watch::STDERR), &secrets);
     let (answer, told) = (Answer::new(http.api), Usage::default());
     let text_bytes_max = script.output_bytes_max;
-    let call = Call { http, secrets, raw, voice, answer, wants_json, text_bytes_max, meter, told, asked };
+    let call = Call { http, secrets, raw, voice, answer, wants_json, schema, text_bytes_max, meter, told, asked };
     Ok((call, request))
 }
 
@@ -275,6 +278,10 @@ impl Call {
     /// It ended like this. Nothing of it is secret any more.
     fn ended(mut self, end: End) -> Ended {
         let shown = |text: &str| clean(text, &self.secrets);
+        let end = match &self.schema {
+            Some(schema) => schema::held_to(schema, end),
+            None => end,
+        };
         let end = match end {
             End::Done { media, result } => {
                 let result = if self.secrets.is_empty() {

@@ -4,7 +4,7 @@
 //! agent's entry in `agents.toml` decides (model, the longest answer) is not for the input to change: it is what budgets are worked out from.
 
 use super::config::{Api, Http};
-use crate::tool::prompt;
+use crate::tool::{in_a_form, prompt};
 use serde_json::{Map, Value, json};
 
 /// What the makers of messages expect if nobody says how long an answer may be.
@@ -21,14 +21,17 @@ pub(crate) struct Body {
     pub(crate) wants_json: bool,
 }
 
-/// The body for this input.
-pub(crate) fn body(http: &Http, input: &str) -> Body {
+/// The body for this input. A model is told what its result must be like, unless the input is a request in the api's own words.
+pub(crate) fn body(http: &Http, input: &str, schema: Option<&str>) -> Body {
     if http.api == Api::Json {
         return Body { bytes: input.as_bytes().to_vec(), value: Value::Null, wants_json: false };
     }
     let mut fields = match serde_json::from_str::<Value>(input) {
         Ok(Value::Object(fields)) if is_request(http.api, &fields) => fields,
-        _ => asked(http.api, &prompt(input)),
+        _ => {
+            let prompt = prompt(input);
+            asked(http.api, &schema.map_or_else(|| prompt.clone(), |schema| in_a_form(&prompt, schema)))
+        }
     };
     if let Some(model) = &http.model {
         fields.insert("model".to_owned(), model.as_str().into());
@@ -137,7 +140,7 @@ mod tests {
     }
 
     fn sent(text: &str, input: &str) -> Value {
-        let body = body(&http(text), input);
+        let body = body(&http(text), input, None);
         assert_eq!(serde_json::from_slice::<Value>(&body.bytes).unwrap(), body.value);
         body.value
     }
@@ -191,15 +194,19 @@ mod tests {
     fn a_form_that_is_asked_for_is_remembered() {
         let format = r#""response_format":{"type":"json_schema"}"#;
         let input = format!(r#"{{"messages":[],{format}}}"#);
-        assert!(body(&http(CHAT), &input).wants_json);
-        assert!(!body(&http(CHAT), r#"{"messages":[],"response_format":{"type":"text"}}"#).wants_json);
-        assert!(!body(&http(CHAT), "\"x\"").wants_json);
+        assert!(body(&http(CHAT), &input, None).wants_json);
+        assert!(!body(&http(CHAT), r#"{"messages":[],"response_format":{"type":"text"}}"#, None).wants_json);
+        assert!(!body(&http(CHAT), "\"x\"", None).wants_json);
+        let told = body(&http(CHAT), "\"x\"", Some("{\"type\":\"object\"}")).value.to_string();
+        assert!(told.contains("x\\n\\n") && told.contains("{\\\"type\\\":\\\"object\\\"}"), "{told}");
+        let own = body(&http(CHAT), &input, Some("{\"type\":\"object\"}")).value.to_string();
+        assert!(!own.contains("satisfies"), "a request in the api's own words is left as it is: {own}");
     }
 
     #[test]
     fn a_server_of_ones_own_gets_the_input_as_it_is_and_can_know_a_repeat() {
         let http = http("url = \"https://a.example/\"");
-        assert_eq!(body(&http, "{\"a\": 1}").bytes, b"{\"a\": 1}");
+        assert_eq!(body(&http, "{\"a\": 1}", Some("{}")).bytes, b"{\"a\": 1}");
         let environment = [("RELAYMESH_TASK", "tsk_1"), ("RELAYMESH_ATTEMPT", "2"), ("RELAYMESH_ROOT", "/x")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let headers = headers(&http, "stp_1_0", &environment);

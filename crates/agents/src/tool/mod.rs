@@ -18,7 +18,7 @@ mod tests;
 
 pub use event::{Event, Said, Stop, Usage};
 pub use generic::{Generic, Output, Prompt, Uses};
-pub(crate) use run::{Run, Wanted, prompt};
+pub(crate) use run::{Run, Wanted, in_a_form, prompt};
 
 use jiff::Zoned;
 use serde::Deserialize;

@@ -252,7 +252,7 @@ impl Run {
     pub(crate) fn prompt(&self, input: &str) -> String {
         let prompt = if self.conversation.goes_on { GO_ON.to_owned() } else { prompt(input) };
         match self.wanted.as_ref().filter(|_| !self.transcript.tool.takes_a_schema()) {
-            Some(Wanted { schema, .. }) => format!("{prompt}\n\n{IN_A_FORM}\n{schema}"),
+            Some(Wanted { schema, .. }) => in_a_form(&prompt, schema),
             None => prompt,
         }
     }
@@ -381,6 +381,11 @@ pub(crate) fn prompt(input: &str) -> String {
         }
         _ => input.to_owned(),
     }
+}
+
+/// A prompt that says in words what the result must be like.
+pub(crate) fn in_a_form(prompt: &str, schema: &str) -> String {
+    format!("{prompt}\n\n{IN_A_FORM}\n{schema}")
 }
 
 /// An id in the form that tools expect (a UUID), the same for the same tag.

@@ -12,7 +12,7 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// Longer than anything takes on a busy machine.
@@ -97,12 +97,18 @@ impl Mesh {
 
     /// Waits until the condition holds.
     pub(crate) fn until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
-        let end = Instant::now() + PATIENCE;
-        while !holds(self) {
-            assert!(Instant::now() < end, "waited in vain until {what}");
-            std::thread::yield_now();
-        }
+        until(what, || holds(self));
     }
+}
+
+/// Waits until the condition holds.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    found(what, || holds().then_some(()));
+}
+
+/// Waits until it is there.
+pub(crate) fn found<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wire::until(what, PATIENCE, look)
 }
 
 impl Said {

@@ -188,8 +188,11 @@ impl<R: Reader, W: World> Engine<R, W> {
         let answer = MessageId::new(now_ms, self.world.random());
         // Read first: once the answer is written nothing may come between it and the step that it completes.
         let asking = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&held.message)?.draft.asks);
+        let (mut media, mut content) = (media, content);
         if let Some(asks) = asking {
             self.cache.load(asks.task, &mut self.reader).map_err(Error::Store)?;
+            let step = StepId { task: asks.task, index: asks.step };
+            (media, content) = self.result_as_asked(step, media, content)?;
         }
         let body = Body::ReplyMessage { held, answer, content: content.named(media) };
         let effects = self.about_message(caller, thread, body)?;

@@ -8,7 +8,7 @@ use super::{
 use crate::world::{Finished, Hold, Outcome, Weighed, World};
 use relaymesh_core::{
     backoff::JITTER_MS_MAX,
-    content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX},
+    content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX, Media},
     id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{BODY_BYTES_MAX, Body, Held, WriteClass},
     task::{Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
@@ -41,7 +41,9 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.claim_outside(&caller, step, worker, lease_ms).map(Answer::Claimed)
             }
             Command::Heartbeat { worker } => Ok(self.heartbeat(worker)),
-            Command::Finish { hold, outcome } => self.finish(&caller, hold, outcome).map(done),
+            Command::Finish { hold, outcome } => {
+                self.as_asked(hold.step, outcome).and_then(|outcome| self.finish(&caller, hold, outcome)).map(done)
+            }
             Command::Yield { hold, reason } => {
                 let body = Body::YieldWork { held: held(hold), reason: shortened(&reason) };
                 self.fenced(&caller, hold, "yield", body).map(done)
@@ -259,6 +261,28 @@ impl<R: Reader, W: World> Engine<R, W> {
                 };
                 self.fenced(caller, hold, verb, body)
             }
+        }
+    }
+
+    /// An outcome from outside, if it is what its step asks for.
+    fn as_asked(&mut self, step: StepId, outcome: Outcome) -> Result<Outcome, Error> {
+        let Outcome::Done { media, result } = outcome else { return Ok(outcome) };
+        self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        let (media, result) = self.result_as_asked(step, media, result)?;
+        Ok(Outcome::Done { media, result })
+    }
+
+    /// A result from outside, if it is what its step asks for. The task is loaded.
+    pub(super) fn result_as_asked(
+        &mut self,
+        StepId { task, index }: StepId,
+        media: Media,
+        result: Content,
+    ) -> Result<(Media, Content), Error> {
+        let schema = self.step(task, index).and_then(|(step, _)| step.spec.terms.as_ref()?.result_schema.clone());
+        match schema {
+            Some(schema) => self.world.held_to(&schema, media, result).map_err(Error::NotAsAsked),
+            None => Ok((media, result)),
         }
     }
 

@@ -97,6 +97,7 @@ impl Leases {
                 | Error::Lock(_)
                 | Error::Message(_)
                 | Error::TooLong { .. }
+                | Error::NotAsAsked(_)
                 | Error::DiskFull(_)
                 | Error::Busy { .. }
                 | Error::Stopped

@@ -215,6 +215,7 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         ) => "refused",
         Err(Error::KeyReused { .. }) => "key reused",
         Err(Error::TooLong { .. }) => "too long",
+        Err(Error::NotAsAsked(_)) => "not as asked",
         Err(Error::DiskFull(_)) => "disk full",
         Err(Error::Busy { .. }) => "busy",
         Err(Error::Indeterminate(_)) => "indeterminate",

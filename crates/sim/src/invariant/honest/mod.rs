@@ -132,6 +132,7 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
             ensure(holder == Some(task) || is_its, || format!("but the key belongs to {holder:?}"))
         }
         (Error::TooLong { found, .. }, command) => messages::too_long(command, *found),
+        (Error::NotAsAsked(why), _) => Err(format!("but no step here has a schema for its result: {why}")),
         (Error::DiskFull(_) | Error::Busy { .. } | Error::Indeterminate(_) | Error::Stopped | Error::Store(_), _) => {
             Ok(())
         }
