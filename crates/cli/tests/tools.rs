@@ -320,6 +320,7 @@ fn aider_edits_and_its_errors_are_failures() {
     let said =
         house.run(&["submit", "--agent", "aider", "--input", "\"Make the file\"", "--max-attempts", "1", "--wait"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(!said.stdout.contains("git") && !said.stdout.contains("attempts"), "about itself: {}", said.stdout);
     let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
     let made = house.0.root().join("attempts").join(&task).join("aider.0/made.txt");
     assert_eq!(std::fs::read_to_string(made).unwrap(), "from the model\n");

@@ -28,6 +28,8 @@ const ANY_TROUBLE: &str = "The API provider's servers are down or overloaded.";
 pub(super) struct Reader {
     /// The words of an error whose end has not come.
     error: Option<String>,
+    /// Whether it has said everything about itself.
+    has_begun: bool,
     /// Whether the answer is over.
     is_answered: bool,
 }
@@ -51,8 +53,13 @@ impl Reader {
         if let Some(commit) = line.strip_prefix("Commit ").filter(|_| self.is_answered) {
             return vec![tool("commit", commit)];
         }
-        if ABOUT_ITSELF.iter().any(|words| line.starts_with(words)) && !self.is_answered && said.text.trim().is_empty()
-        {
+        let is_about_itself = ABOUT_ITSELF.iter().any(|words| line.starts_with(words));
+        if is_about_itself && !self.is_answered && !self.has_begun {
+            if line.starts_with("Repo-map:") {
+                // The last of what it says about itself; a long line of that was wrapped, and its rest is no answer.
+                said.text.clear();
+                self.has_begun = true;
+            }
             let model = line.strip_prefix("Model: ").or_else(|| line.strip_prefix("Main model: "));
             said.model =
                 model.and_then(|words| words.split_whitespace().next()).map(str::to_owned).or(said.model.take());

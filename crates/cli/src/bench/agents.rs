@@ -3,13 +3,19 @@
 //! The model is a scripted one on loopback, so what is measured is the tools and us, and it costs nothing. A lone task waits for its claim
 //! and its completion to be on the disk: that is part of what the daemon adds, and is the larger part of it.
 
-use super::{load, runtime};
+use super::{
+    load, runtime,
+    tools::{self, Kit},
+};
 use crate::{
     args::Context,
     daemon,
     error::{Code, Error},
 };
 use relaymesh_api::local::Client;
+use relaymesh_core::task::Status;
+use relaymesh_runtime::driver::Answer;
+use relaymesh_store::Reader as _;
 use serde_json::{Value, json};
 use std::{
     io::{Read as _, Write as _},
@@ -39,7 +45,7 @@ pub(crate) struct Models {
     /// One that takes no notice of requests without tools
     #[arg(long, value_name = "URL")]
     tools_model: String,
-    /// The folder with `codex` and `claude`; without it they are left out
+    /// The folder with `codex`, `claude`, `gemini` and `opencode`; what is not there is left out
     #[arg(long, value_name = "DIR")]
     tools: Option<PathBuf>,
 }
@@ -58,10 +64,10 @@ pub(super) fn measure(context: &Context, dir: &Path, models: &Models) -> Result<
 }
 
 fn adapters(context: &Context, client: &Client, models: &Models) -> Result<Vec<Value>, Error> {
-    let has = |tool: &str| models.tools.as_ref().is_some_and(|tools| tools.join(tool).exists());
-    let wanted = [("script", true, 200), ("http", true, 100), ("codex", has("codex"), 5), ("claude", has("claude"), 5)];
+    let kits = kits(&context.root, models);
+    let wanted = [("script", 200), ("http", 100)].into_iter().chain(kits.iter().map(|kit| (kit.name, 5)));
     let mut found = Vec::new();
-    for (agent, _, times) in wanted.into_iter().filter(|(_, is_there, _)| *is_there) {
+    for (agent, times) in wanted {
         eprintln!("measuring: {agent} …");
         let input = if agent == "script" { json!({ "n": 1 }) } else { json!(PROMPT) };
         let step = json!({ "id": "a", "agent": agent, "input": input, "retry": { "max_attempts": 1 } });
@@ -69,10 +75,18 @@ fn adapters(context: &Context, client: &Client, models: &Models) -> Result<Vec<V
         let (mut through, mut bare) = (Vec::new(), Vec::new());
         for _ in 0..times {
             let begun = Instant::now();
-            runtime::success(&client.call(tasks.next()?)?)?;
+            let answer = client.call(tasks.next()?)?;
             through.push(begun.elapsed());
+            success(context, agent, &answer)?;
             let begun = Instant::now();
-            bare_call(agent, &context.root, models).map_err(failed)?;
+            let bare_call = match (agent, kits.iter().find(|kit| kit.name == agent)) {
+                (_, Some(kit)) => run(&mut kit.command(), PROMPT, &context.root),
+                ("script", None) => {
+                    run(Command::new("sh").arg(context.root.join("agent.sh")), "{\"n\":1}\n", &context.root)
+                }
+                _ => post(&models.model),
+            };
+            bare_call.map_err(failed)?;
             bare.push(begun.elapsed());
         }
         let (through, bare) = (load::percentile(&mut through, 50.0), load::percentile(&mut bare, 50.0));
@@ -81,24 +95,21 @@ fn adapters(context: &Context, client: &Client, models: &Models) -> Result<Vec<V
     Ok(found)
 }
 
-/// The same without us.
-fn bare_call(agent: &str, root: &Path, models: &Models) -> std::io::Result<()> {
-    let tool = |name: &str| models.tools.as_deref().unwrap_or(root).join(name);
-    match agent {
-        "script" => run(Command::new("sh").arg(root.join("agent.sh")), "{\"n\":1}\n", root),
-        "http" => post(&models.model),
-        "codex" => {
-            let words = ["exec", "--json", "--skip-git-repo-check", "-c", "sandbox_mode=\"danger-full-access\"", "-"];
-            run(Command::new(tool("codex")).args(words).env("KEY", "x"), PROMPT, root)
-        }
-        _ => {
-            let words = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"];
-            let mut command = Command::new(tool("claude"));
-            command.args(words).env("ANTHROPIC_BASE_URL", &models.tools_model).env("ANTHROPIC_API_KEY", "x");
-            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("IS_SANDBOX", "1");
-            run(&mut command, PROMPT, root)
-        }
+/// An attempt that failed is told with its reason: the root is gone when this is over.
+fn success(context: &Context, agent: &str, answer: &Answer) -> Result<(), Error> {
+    let Answer::Ended { task, status, .. } = answer else { return Err(crate::link::unexpected(answer)) };
+    if *status == Status::Success {
+        return Ok(());
     }
+    let rows = crate::root::read(&context.root)?.task(*task)?;
+    let why = rows.and_then(|rows| rows.steps.first()?.error.clone()).unwrap_or_default();
+    Err(Error::new(Code::Internal, format!("the attempt of {agent} ended as {status}: {why}")))
+}
+
+/// The tools that are there.
+fn kits(root: &Path, models: &Models) -> Vec<Kit> {
+    let all = |tools: &PathBuf| Kit::all(tools, &root.join("home"), &models.tools_model);
+    models.tools.as_ref().map(all).unwrap_or_default()
 }
 
 fn run(command: &mut Command, input: &str, root: &Path) -> std::io::Result<()> {
@@ -166,30 +177,16 @@ fn ticks(pid: u32) -> u64 {
 
 fn write_root(root: &Path, models: &Models) -> std::io::Result<()> {
     let home = root.join("home");
-    std::fs::create_dir_all(home.join(".codex"))?;
-    let Models { model, tools_model, tools } = models;
-    let provider =
-        format!("name = \"fake\"\nbase_url = \"{tools_model}/v1\"\nenv_key = \"KEY\"\nwire_api = \"responses\"");
-    let config = format!("model = \"m\"\nmodel_provider = \"fake\"\n[model_providers.fake]\n{provider}\n");
-    std::fs::write(home.join(".codex/config.toml"), config)?;
+    tools::settle(&home, &models.tools_model)?;
     std::fs::write(root.join("agent.sh"), SCRIPT)?;
     std::fs::write(root.join("wait.sh"), "until [ -e \"$RELAYMESH_ROOT/go\" ]; do sleep 1; done\n")?;
     std::fs::write(root.join("relaymesh-settings.json"), "{\"thread_pool_max\": 128}\n")?;
     let mut agents = format!(
         "[agents.script]\ncommand = [\"sh\", \"agent.sh\"]\n\n[agents.waits]\ncommand = [\"sh\", \"wait.sh\"]\nconcurrency = {CROWD}\n\n\
-         [agents.http]\nurl = \"{model}/v1/chat/completions\"\napi = \"chat\"\nmodel = \"m\"\nallow = [\"loopback\"]\n"
+         [agents.http]\nurl = \"{}/v1/chat/completions\"\napi = \"chat\"\nmodel = \"m\"\nallow = [\"loopback\"]\n",
+        models.model
     );
-    if let Some(tools) = tools {
-        let path = format!("{}:/usr/bin:/bin", tools.display());
-        let set = format!("HOME = {home:?}, PATH = {path:?}");
-        agents += &format!(
-            "\n[agents.codex]\ntool = \"codex\"\ncommand = [{:?}]\nargs = [\"-c\", \"sandbox_mode=\\\"danger-full-access\\\"\"]\nset = {{ {set}, KEY = \"x\" }}\n\
-             \n[agents.claude]\ntool = \"claude\"\ncommand = [{:?}]\nargs = [\"--dangerously-skip-permissions\"]\n\
-             set = {{ {set}, ANTHROPIC_BASE_URL = \"{tools_model}\", ANTHROPIC_API_KEY = \"x\", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", IS_SANDBOX = \"1\" }}\n",
-            tools.join("codex"),
-            tools.join("claude"),
-        );
-    }
+    agents.extend(kits(root, models).iter().map(Kit::entry));
     std::fs::write(root.join("agents.toml"), agents)
 }
 

@@ -14,6 +14,7 @@ mod fold;
 mod load;
 mod report;
 mod runtime;
+mod tools;
 
 pub(crate) use agents::Models;
 

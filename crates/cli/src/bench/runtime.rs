@@ -35,9 +35,12 @@ const PROCESSES: usize = 8;
 /// Steps of a task whose steps are processes.
 const STEPS: u64 = 16;
 
-/// What is run as a process: its name, and its words. The one does nothing at all; the other does what a script agent does.
-const PROGRAMS: [(&str, &[&str]); 2] = [("true", &["true"]), ("script", &["sh", "agent.sh"])];
+/// What is run as a process: its name, its words, and how many tasks there are of it. One does nothing at all; the others do what a script agent
+/// does, in the smallest language and in the one that most are written in.
+const PROGRAMS: [(&str, &[&str], u64); 3] =
+    [("true", &["true"], 25), ("script", &["sh", "agent.sh"], 25), ("python", &["python3", "agent.py"], 6)];
 const SCRIPT: &str = "read -r input\necho 'half way' >&2\nprintf '{\"got\":%s}\\n' \"$input\"\n";
+const PYTHON: &str = "import json, sys\ngiven = json.load(sys.stdin)\nprint('half way', file=sys.stderr)\njson.dump({'got': given}, sys.stdout)\n";
 
 /// The tasks of a benchmark: what each is, and a request id of its own.
 pub(super) struct Tasks<'a> {
@@ -77,8 +80,9 @@ pub(super) fn measure(context: &Context, dir: &Path, quick: bool) -> Result<Valu
     let context = Context { root: dir.join("root"), no_daemon: false, ..context.clone() };
     let scale = if quick { 1 } else { 4 };
     std::fs::create_dir_all(&context.root).map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
-    let agent = |(name, words)| format!("[agents.{name}]\ncommand = {}\nconcurrency = {PROCESSES}\n", json!(words));
-    for (name, text) in [("agents.toml", PROGRAMS.map(agent).concat()), ("agent.sh", SCRIPT.to_owned())] {
+    let agent = |(name, words, _)| format!("[agents.{name}]\ncommand = {}\nconcurrency = {PROCESSES}\n", json!(words));
+    let agents = PROGRAMS.map(agent).concat();
+    for (name, text) in [("agents.toml", agents.as_str()), ("agent.sh", SCRIPT), ("agent.py", PYTHON)] {
         let wrote = std::fs::write(context.root.join(name), text);
         wrote.map_err(|error| Error::new(Code::StoreIo, error.to_string()))?;
     }
@@ -124,9 +128,13 @@ fn rates(context: &Context, client: &Client, echo: &Tasks<'_>, scale: u64) -> Re
         "lone_p50_ms": load::percentile(&mut lone, 50.0), "lone_p99_ms": load::percentile(&mut lone, 99.0),
         "bulk_per_s": bulk_rate, "singles_per_s": single, "chains_per_s": chain_rate,
     });
-    for (name, words) in PROGRAMS {
+    for (name, words, tasks) in PROGRAMS {
+        if relaymesh_agents::program(words[0]).is_none() {
+            eprintln!("left out: there is no `{}` here", words[0]);
+            continue;
+        }
         eprintln!("measuring: processes, `{}` …", words.join(" "));
-        let (steps, bare) = processes(context, client, name, words, 25 * scale)?;
+        let (steps, bare) = processes(context, client, name, words, tasks * scale)?;
         found[name] = json!({ "steps_per_s": steps, "bare_per_s": bare, "of_bare": steps / bare });
     }
     Ok(found)
@@ -236,9 +244,12 @@ pub(super) fn print(found: &Value) {
         ("chains of three, chains/s", number("chains_per_s"), Some((4_000.0, true))),
         ("lone task, p50 in ms", number("lone_p50_ms"), None),
         ("lone task, p99 in ms", number("lone_p99_ms"), Some((lone_goal, false))),
-        ("scripts, steps/s", process("script", "steps_per_s"), None),
-        ("the same scripts bare, /s", process("script", "bare_per_s"), None),
-        ("scripts, share of bare", process("script", "of_bare"), Some((1.0 / 1.3, true))),
+        ("Python scripts, steps/s", process("python", "steps_per_s"), None),
+        ("the same bare, /s", process("python", "bare_per_s"), None),
+        ("Python scripts, share of bare", process("python", "of_bare"), Some((1.0 / 1.3, true))),
+        ("shell scripts, steps/s", process("script", "steps_per_s"), None),
+        ("the same bare, /s", process("script", "bare_per_s"), None),
+        ("shell scripts, share of bare", process("script", "of_bare"), Some((1.0 / 1.3, true))),
         ("`true`, steps/s", process("true", "steps_per_s"), None),
         ("`true` bare, /s", process("true", "bare_per_s"), None),
         ("`true`, share of bare", process("true", "of_bare"), Some((1.0 / 1.3, true))),
