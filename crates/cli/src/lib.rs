@@ -14,6 +14,7 @@
 mod agents;
 mod args;
 mod asked;
+mod backup;
 mod bell;
 #[allow(clippy::print_stderr, reason = "it measures, and what it says meanwhile is all for a person")]
 mod bench;

@@ -17,6 +17,12 @@ impl Progress {
         Self { what, total, next: Instant::now() + EVERY }
     }
 
+    /// `done` of this total are done, for whoever learns late how much there is.
+    pub(crate) fn tell_of(&mut self, done: u64, total: u64) {
+        self.total = total;
+        self.tell(done);
+    }
+
     /// `done` of the total are done.
     pub(crate) fn tell(&mut self, done: u64) {
         let now = Instant::now();

@@ -205,7 +205,7 @@ fn each_comes_to_an_end_with_a_reason_and_harms_nobody() {
     }
 
     let node = house.json(&["status"])["node"].as_str().unwrap().to_owned();
-    until("nobody is left", || tree::alive(&format!("{node}/")).is_empty());
+    until("nobody is left", || tree::alive(&format!("{node}.")).is_empty());
     for (feral, task) in FERAL.iter().zip(&tasks) {
         if let Ok(far) = fs::read_to_string(attempt(&house, task, feral.name).join("far")) {
             until("the one far away is gone", || !is_alive(&far));

@@ -67,6 +67,16 @@ fn a_kill_at_any_write_of_a_compaction_loses_nothing() {
     kill_everywhere(Striker::chosen("the kill test"), Story::Compact, 40);
 }
 
+#[test]
+fn a_kill_at_any_write_of_a_backup_leaves_none_or_all_of_it() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Backup, 80);
+}
+
+#[test]
+fn a_kill_at_any_write_of_a_restore_leaves_no_root_or_a_whole_one() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Restore, 70);
+}
+
 /// The same as the first, whatever else is installed: nobody else would try the fail points before they are needed.
 #[test]
 fn a_kill_at_any_fail_point_of_a_submit_loses_nothing() {

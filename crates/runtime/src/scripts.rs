@@ -32,6 +32,7 @@ use relaymesh_store::{Blobs, Content};
 use std::{
     collections::BTreeMap,
     io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -102,6 +103,13 @@ pub struct Changes {
     pub limits: Option<Limits>,
 }
 
+/// What the tags of all processes of this root begin with. Not of the node: two roots have one node when a backup was restored beside its
+/// original, and neither may end what the other has started.
+pub fn owner(root: &Path, node: NodeId) -> io::Result<String> {
+    let folder = std::fs::metadata(root)?;
+    Ok(format!("{node}.{:x}-{:x}/", folder.dev(), folder.ino()))
+}
+
 /// What each attempt under way must show.
 type Holds = Arc<Mutex<BTreeMap<Key, Hold>>>;
 
@@ -118,7 +126,7 @@ impl<B: Blobs> Scripts<B> {
         let (holds, accounts) = (Holds::default(), Accounts::default());
         let finished = handle.late();
         let (ended, counted, results) = (Arc::clone(&holds), Arc::clone(&accounts), blobs.clone());
-        let owner = format!("{node}/");
+        let owner = owner(vault.root(), node)?;
         let over = Arc::new(move |key, Ended { end, inference }: Ended| {
             let account = locked(&counted).remove(&key);
             let hold = locked(&ended).remove(&key);

@@ -8,7 +8,8 @@
 //! caught up to within an eighth of the limit, the writer copies that rest itself, between two commits; then the next
 //! commit begins the log anew. Should the thread not get near, the writer helps at one and a half times the limit.
 //!
-//! A reader that stays in one transaction holds the log open and both can do nothing; our readers never do.
+//! A reader that stays in one transaction holds the log open and both can do nothing; of our readers only a backup does,
+//! for as long as it copies the database.
 
 use crate::{Options, failure, failure::Kind, poison::Poison};
 use relaymesh_store::Error;

@@ -20,6 +20,7 @@
 //! What is absent on purpose: rules (they are in the kernel), retries of a failed sync (the kernel of the operating
 //! system may have dropped the pages), and custom SQL functions (people read the views with the plain `sqlite3` shell).
 
+pub mod backup;
 mod blobs;
 mod check;
 mod checkpoint;

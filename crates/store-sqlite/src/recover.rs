@@ -40,6 +40,17 @@ impl SqliteStore {
     /// Damage that the start check finds in what is left is not accepted: then the store stays as it was. Without a
     /// readable sidecar only the database's own epoch is known, and the new one follows that.
     pub fn recover(root: &Path, options: &Options) -> Result<(Self, Recovery), Error> {
+        Self::begin_again(root, 0, options)
+    }
+
+    /// Makes a store of its own out of a copy ([`crate::SqliteReader::copy_to`]): the same, with an origin epoch of at least
+    /// `epoch_min`. The original may go on and begin epochs of its own, and a copy may be used twice: the caller gives a number that neither
+    /// comes to by counting.
+    pub fn adopt(root: &Path, epoch_min: u32, options: &Options) -> Result<(Self, Recovery), Error> {
+        Self::begin_again(root, epoch_min, options)
+    }
+
+    fn begin_again(root: &Path, epoch_min: u32, options: &Options) -> Result<(Self, Recovery), Error> {
         let root = Root::new(root);
         modes::enforce(&root)?;
         let lock = Lock::take(&root)?;
@@ -51,7 +62,9 @@ impl SqliteStore {
         check::start(&connection, &old, options.verify_ops_at_open)?;
         let newest = check::newest_hash(&connection, &old)?;
 
-        let epoch = known.map_or(0, |known| known.origin_epoch).max(old.chain.origin_epoch) + 1;
+        let last = known.map_or(0, |known| known.origin_epoch).max(old.chain.origin_epoch);
+        let next = last.checked_add(1).ok_or_else(|| failure::damaged("there is no origin epoch left"))?;
+        let epoch = next.max(epoch_min);
         let kept_wal = keep_wal(&root, epoch)?;
         let head = begin_epoch(&old, epoch);
         head::update(&connection, &head).map_err(|error| failure::sqlite("cannot begin the new epoch", &error))?;

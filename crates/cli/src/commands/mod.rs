@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod dead;
@@ -22,6 +23,7 @@ pub(crate) mod msg;
 pub(crate) mod ns;
 pub(crate) mod purge;
 pub(crate) mod reference;
+pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod secret;
 pub(crate) mod settings;
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Audit(audit::Command),
     #[command(subcommand)]
     Log(log::Command),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Doctor(doctor::Args),
     Explain(explain::Args),
     Completions(completions::Args),
@@ -120,6 +124,8 @@ impl Command {
             Self::Secret(command) => secret::run(&command, context),
             Self::Audit(command) => audit::run(command, context),
             Self::Log(command) => log::run(command, context),
+            Self::Backup(args) => backup::run(&args, context),
+            Self::Restore(args) => restore::run(&args, context),
             Self::Doctor(args) => doctor::run(&args, context),
             Self::Explain(args) => explain::run(&args, context),
             Self::Completions(args) => completions::run(&args, context),

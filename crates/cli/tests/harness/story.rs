@@ -1,7 +1,8 @@
-//! The other flows that are killed: a message, a lock, a purge, a compaction. Each can be repeated, or its outcome asked for.
+//! The other flows that are killed: a message, a lock, a purge, a compaction, a backup, a restore. Each can be repeated, or its outcome asked for.
 
 use super::{case::Case, check::Depth, striker::Striker};
 use serde_json::Value;
+use std::{path::Path, sync::OnceLock};
 
 const THREAD: &str = "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 const MESSAGE: &str = "msg_01ARZ3NDEKTSV4RRFFQ69G5FAW";
@@ -19,11 +20,19 @@ pub(crate) enum Story {
     Purge,
     /// `log compact` after a purge, with content in blobs: ops, content and files go.
     Compact,
+    /// `backup` of a root with content in blobs.
+    Backup,
+    /// `restore` of such a backup where there is nothing.
+    Restore,
 }
+
+/// The backup that is restored, and its folder's name.
+static BACKED_UP: OnceLock<Case> = OnceLock::new();
+const BACKUP: &str = "b";
 
 impl Story {
     /// What there is before it.
-    pub(crate) fn start(self, _: Striker) -> Case {
+    pub(crate) fn start(self, striker: Striker) -> Case {
         let case = Case::new();
         let run = |arguments: &[&str]| {
             let ran = case.run(arguments);
@@ -35,7 +44,15 @@ impl Story {
                 let held = run(&["lock", "acquire", "src/a", "--repository", "app"])[0]["held"].clone();
                 run(&["lock", "release", held.as_str().unwrap_or_default(), "--repository", "app"]);
             }
-            Self::Purge | Self::Compact => {
+            Self::Restore => {
+                BACKED_UP.get_or_init(|| {
+                    let source = Self::Backup.start(striker);
+                    let made = source.run(&Self::Backup.command(&source));
+                    made.expect(0).unwrap_or_else(|why| panic!("{why}"));
+                    source
+                });
+            }
+            Self::Purge | Self::Compact | Self::Backup => {
                 for number in ["1", "2", "3"] {
                     let input = format!("@{}", letter(&case, number));
                     run(&["submit", "--agent", "echo", "--input", &input, "--key", number, "--wait"]);
@@ -70,6 +87,8 @@ impl Story {
                 ["purge".to_owned(), "--yes".to_owned()].into_iter().chain(ids).collect()
             }
             Self::Compact => ["log", "compact"].map(str::to_owned).to_vec(),
+            Self::Backup => vec!["backup".to_owned(), backup(case)],
+            Self::Restore => vec!["restore".to_owned(), backup(BACKED_UP.get().unwrap_or(case))],
         };
         words
     }
@@ -89,6 +108,8 @@ impl Story {
             Self::Lock => lock_is_held_once(case, said.first()),
             Self::Purge => purged(case, !said.is_empty()),
             Self::Compact => compacted(case),
+            Self::Backup => backed_up(case),
+            Self::Restore => restored(case),
         }?;
         sound(case, depth)
     }
@@ -190,6 +211,48 @@ fn kept(case: &Case) -> Result<(), String> {
         return Err(format!("its key should be free: {new}"));
     }
     Ok(())
+}
+
+/// There is no backup, or a whole one; and where there is none, it can be made. The root is as it was.
+fn backed_up(case: &Case) -> Result<(), String> {
+    if !Path::new(&backup(case)).exists() {
+        case.run(&Story::Backup.command(case)).expect(0)?;
+    }
+    let into = Case::new();
+    into.run(&["restore".to_owned(), backup(case)]).expect(0)?;
+    restored(&into)?;
+    if case.path().join(format!("{BACKUP}.new")).exists() {
+        return Err("something is left beside the backup".to_owned());
+    }
+    three(case)
+}
+
+/// All three tasks, and nothing else.
+fn restored(case: &Case) -> Result<(), String> {
+    sound(case, Depth::Rebuild)?;
+    three(case)?;
+    let left = case.path().join("root.new");
+    if left.exists() {
+        return Err(format!("{} is left", left.display()));
+    }
+    for (number, wanted) in [("1", true), ("4", false)] {
+        let input = format!("@{}", letter(case, number));
+        let sent = case.run(&["submit", "--agent", "echo", "--input", &input, "--key", number]);
+        if sent.expect(0)?.lines().first().map(|line| line["merged"].clone()) != Some(wanted.into()) {
+            return Err(format!("it goes on from there: {sent}"));
+        }
+    }
+    Ok(())
+}
+
+fn three(case: &Case) -> Result<(), String> {
+    let listed = case.tasks()?;
+    if listed.len() == 3 { Ok(()) } else { Err(format!("three tasks wanted, found {listed:?}")) }
+}
+
+/// Where the backup of this case goes.
+fn backup(case: &Case) -> String {
+    case.path().join(BACKUP).display().to_string()
 }
 
 fn long(mark: &str) -> String {

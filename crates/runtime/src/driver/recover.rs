@@ -1,7 +1,8 @@
 //! Start, and start over: attempts under way are made again from the rows (D6).
 //!
 //! An attempt of this node's own agents died with the process: its lease is revoked at once. A worker from outside may
-//! well be alive: its lease gets one fresh full term.
+//! well be alive: its lease gets one fresh full term. But not at the first start in a new origin epoch, after a restore or a loss: what
+//! became of that lease since the moment that this store knows of, nobody can tell, so it is revoked like the others.
 
 use super::{attempts::Worker, engine::Engine};
 use crate::world::{Hold, World};
@@ -37,7 +38,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let Some((row, _)) = self.step(step.task, step.index) else { return };
         let (epoch, Some(lease)) = (row.epoch, row.lease.clone()) else { return };
-        if lease.worker == self.worker {
+        let is_of_an_earlier_life = self.head.chain.seq == 0 && lease.worker != self.asker;
+        if lease.worker == self.worker || is_of_an_earlier_life {
             let caller = self.itself.clone();
             let jitter_ms = self.jitter_ms();
             let body = Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::OwnerGone, jitter_ms };

@@ -17,4 +17,4 @@ mod vault;
 mod tests;
 
 pub use relaymesh_agents::Secret;
-pub use vault::{Error, KEY_FILE, KeyPlace, Vault, check};
+pub use vault::{Error, FILE, KEY_FILE, KeyPlace, Vault, check};

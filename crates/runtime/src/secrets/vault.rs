@@ -16,7 +16,7 @@ use std::{
 use zeroize::Zeroizing;
 
 /// The file of the secrets, in the root.
-const FILE: &str = "secrets";
+pub const FILE: &str = "secrets";
 /// The file of the key, in the root.
 pub const KEY_FILE: &str = "secrets.key";
 /// Held while the secrets are changed.

@@ -56,7 +56,7 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
 
 /// Processes and folders of attempts that nobody looks after.
 pub(super) fn orphans(context: &Context, node: NodeId, is_up: bool, report: &mut Report) {
-    let alive = tree::alive(&format!("{node}/"));
+    let alive = scripts::owner(&context.root, node).map_or_else(|_| Vec::new(), |owner| tree::alive(&owner));
     if alive.is_empty() || is_up {
         report.ok("orphans", format!("no process of an attempt is without a daemon; {} under way", alive.len()));
     } else {

@@ -49,7 +49,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
 }
 
 /// What a check found, as an error.
-fn found(problem: Problem) -> Error {
+pub(crate) fn found(problem: Problem) -> Error {
     let message = problem.to_string();
     match problem {
         Problem::Store(error) => error.into(),

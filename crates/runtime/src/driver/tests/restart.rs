@@ -4,9 +4,10 @@ use super::{Rig, done, worker};
 use crate::driver::{Answer, Command, Until};
 use relaymesh_core::{
     id::StepId,
+    op::Chain,
     task::{Outcome, Status, request::Request as Asked},
 };
-use relaymesh_store::{Reader as _, verify};
+use relaymesh_store::{Batch, Reader as _, Store as _, verify};
 
 #[test]
 fn d6_an_attempt_of_our_own_agents_died_with_the_process() {
@@ -40,6 +41,31 @@ fn d6_a_worker_from_outside_gets_one_fresh_full_term() {
     assert_eq!(rig.step_status(task, 0), Status::Running);
     rig.call(Command::Finish { hold, outcome: done("1") }).unwrap();
     assert_eq!(rig.status(task), Status::Success);
+}
+
+/// After a restore or a loss nobody can tell what became of the lease since: the worker is fenced, and the step is done again.
+#[test]
+fn a_worker_from_outside_gets_no_term_at_the_first_start_in_a_new_origin_epoch() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    let step = StepId { task, index: 0 };
+    let claim = |lease_ms| Command::Claim { step, worker: worker(1), lease_ms };
+    let Ok(Answer::Claimed(hold)) = rig.call(claim(1_000)) else { panic!("not claimed") };
+    let mut head = rig.disk.reader().head().unwrap();
+    head.chain = Chain { hlc: head.chain.hlc, ..Chain::new(head.chain.origin, head.chain.origin_epoch + 1) };
+    drop(rig.store.take());
+    rig.disk.open().unwrap().commit(&Batch::new(head)).unwrap();
+    let mut rig = rig.crash();
+    rig.settle();
+    let rows = rig.rows(task);
+    assert_eq!((rows.steps[0].status, rows.steps[0].history[0].outcome), (Status::Retrying, Outcome::Abandoned));
+    assert!(rig.call(Command::Finish { hold, outcome: done("1") }).is_err(), "it is of an earlier life");
+    rig.pass(1_250);
+    let Ok(Answer::Claimed(_)) = rig.call(claim(1_000)) else { panic!("not claimed") };
+    // From the second start on it is as ever.
+    let mut rig = rig.crash();
+    rig.settle();
+    assert_eq!(rig.step_status(task, 0), Status::Running);
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! `relaymesh backup`
+
+use crate::{args::Context, backup::make, error::Error, exit::Exit, output};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh backup /srv/backups/mesh-1              while the daemon works
+  relaymesh restore /srv/backups/mesh-1 --root DIR  make a root of it, somewhere else
+  relaymesh backup b --with-key                     secrets can be read by whoever has this one: keep it locked away";
+
+/// Copy everything that the root cannot make again
+///
+/// Works beside a daemon that goes on: the copy is of one moment. It has the log, all rows and content, the settings, the agents and the secrets, which stay
+/// encrypted; the key of the secrets only if you ask for it. It is checked before it gets its name, and a backup that was broken off leaves none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The folder to make; it must not be there yet
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Copy secrets.key as well: then the backup can be read without anything else
+    #[arg(long)]
+    with_key: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let made = make::make(&context.root, &args.folder, args.with_key)?;
+    let has_secrets = made.files.contains_key(relaymesh_runtime::secrets::FILE);
+    if context.json {
+        let mut value = json!(made);
+        value["folder"] = json!(args.folder);
+        output::value(&value);
+    } else {
+        let bytes: u64 = made.files.values().map(|file| file.bytes).sum::<u64>() + made.blob_bytes;
+        let rows = [
+            ("backup", args.folder.display().to_string()),
+            ("log", format!("{} ops of {}, epoch {}", made.pos, made.node, made.origin_epoch)),
+            ("tasks", made.tasks.to_string()),
+            ("blobs", made.blobs.to_string()),
+            ("bytes", bytes.to_string()),
+            ("files", made.files.keys().cloned().collect::<Vec<_>>().join(", ")),
+        ];
+        output::line(&output::table(&rows.map(|(name, value)| vec![name.to_owned(), value])));
+    }
+    if made.has_key {
+        output::note("note: it holds the key of the secrets, so whoever has it can read them");
+    } else if has_secrets {
+        output::note(
+            "note: the key of the secrets is not in it; keep that key somewhere else, or they cannot be read again",
+        );
+    }
+    Ok(Exit::Done)
+}
