@@ -77,6 +77,11 @@ fn a_kill_at_any_write_of_a_restore_leaves_no_root_or_a_whole_one() {
     kill_everywhere(Striker::chosen("the kill test"), Story::Restore, 70);
 }
 
+#[test]
+fn a_kill_at_any_write_of_a_migration_leaves_a_store_that_the_next_start_brings_up_to_date() {
+    kill_everywhere(Striker::chosen("the kill test"), Story::Upgrade, 120);
+}
+
 /// The same as the first, whatever else is installed: nobody else would try the fail points before they are needed.
 #[test]
 fn a_kill_at_any_fail_point_of_a_submit_loses_nothing() {

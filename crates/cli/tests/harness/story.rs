@@ -1,6 +1,6 @@
 //! The other flows that are killed: a message, a lock, a purge, a compaction, a backup, a restore. Each can be repeated, or its outcome asked for.
 
-use super::{case::Case, check::Depth, striker::Striker};
+use super::{case::Case, check::Depth};
 use serde_json::Value;
 use std::{path::Path, sync::OnceLock};
 
@@ -24,7 +24,12 @@ pub(crate) enum Story {
     Backup,
     /// `restore` of such a backup where there is nothing.
     Restore,
+    /// `init` on a root of the first schema: every migration there is.
+    Upgrade,
 }
+
+/// Brings a store back to the first schema.
+const BACK_TO_V1: &str = include_str!("../../../store-sqlite/src/tests/back_to_v1.sql");
 
 /// The backup that is restored, and its folder's name.
 static BACKED_UP: OnceLock<Case> = OnceLock::new();
@@ -32,7 +37,7 @@ const BACKUP: &str = "b";
 
 impl Story {
     /// What there is before it.
-    pub(crate) fn start(self, striker: Striker) -> Case {
+    pub(crate) fn start(self) -> Case {
         let case = Case::new();
         let run = |arguments: &[&str]| {
             let ran = case.run(arguments);
@@ -46,11 +51,17 @@ impl Story {
             }
             Self::Restore => {
                 BACKED_UP.get_or_init(|| {
-                    let source = Self::Backup.start(striker);
+                    let source = Self::Backup.start();
                     let made = source.run(&Self::Backup.command(&source));
                     made.expect(0).unwrap_or_else(|why| panic!("{why}"));
                     source
                 });
+            }
+            // The first schema had neither blobs nor locks.
+            Self::Upgrade => {
+                for number in ["1", "2", "3"] {
+                    run(&["submit", "--agent", "echo", "--input", number, "--key", number, "--wait"]);
+                }
             }
             Self::Purge | Self::Compact | Self::Backup => {
                 for number in ["1", "2", "3"] {
@@ -63,6 +74,11 @@ impl Story {
         }
         if self == Self::Compact {
             run(&Self::Purge.command(&case).iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        if self == Self::Upgrade {
+            let older = rusqlite::Connection::open(case.file("relaymesh.db"));
+            let older = older.and_then(|database| database.execute_batch(BACK_TO_V1));
+            older.unwrap_or_else(|error| panic!("cannot go back: {error}"));
         }
         case
     }
@@ -87,6 +103,7 @@ impl Story {
                 ["purge".to_owned(), "--yes".to_owned()].into_iter().chain(ids).collect()
             }
             Self::Compact => ["log", "compact"].map(str::to_owned).to_vec(),
+            Self::Upgrade => vec!["init".to_owned()],
             Self::Backup => vec!["backup".to_owned(), backup(case)],
             Self::Restore => vec!["restore".to_owned(), backup(BACKED_UP.get().unwrap_or(case))],
         };
@@ -102,12 +119,17 @@ impl Story {
             }
             case.run(&self.command(case)).expect(0)?;
         }
+        if self == Self::Upgrade {
+            // Whatever schema it has by now: the next start goes on from there.
+            case.run(&self.command(case)).expect(0)?;
+        }
         sound(case, depth)?;
         match self {
             Self::Letter => letter_arrives(case, self),
             Self::Lock => lock_is_held_once(case, said.first()),
             Self::Purge => purged(case, !said.is_empty()),
             Self::Compact => compacted(case),
+            Self::Upgrade => goes_on(case, str::to_owned),
             Self::Backup => backed_up(case),
             Self::Restore => restored(case),
         }?;
@@ -230,14 +252,18 @@ fn backed_up(case: &Case) -> Result<(), String> {
 /// All three tasks, and nothing else.
 fn restored(case: &Case) -> Result<(), String> {
     sound(case, Depth::Rebuild)?;
-    three(case)?;
     let left = case.path().join("root.new");
     if left.exists() {
         return Err(format!("{} is left", left.display()));
     }
+    goes_on(case, |number| format!("@{}", letter(case, number)))
+}
+
+/// All three tasks are there with their keys, and the next one can be submitted.
+fn goes_on(case: &Case, input: impl Fn(&str) -> String) -> Result<(), String> {
+    three(case)?;
     for (number, wanted) in [("1", true), ("4", false)] {
-        let input = format!("@{}", letter(case, number));
-        let sent = case.run(&["submit", "--agent", "echo", "--input", &input, "--key", number]);
+        let sent = case.run(&["submit", "--agent", "echo", "--input", &input(number), "--key", number]);
         if sent.expect(0)?.lines().first().map(|line| line["merged"].clone()) != Some(wanted.into()) {
             return Err(format!("it goes on from there: {sent}"));
         }

@@ -40,8 +40,8 @@ impl Struck for Flow {
 }
 
 impl Struck for Story {
-    fn start(self, striker: Striker) -> Case {
-        Story::start(self, striker)
+    fn start(self, _: Striker) -> Case {
+        Story::start(self)
     }
 
     fn command(self, case: &Case) -> Vec<String> {

@@ -49,27 +49,7 @@ fn a_migration_that_fails_leaves_nothing_behind() {
     assert_eq!(tables, 0);
 }
 
-/// From the newest schema back to the first one, with what is in the store.
-const BACK_TO_V1: &str = "
-DROP VIEW messages; DROP VIEW tasks; DROP VIEW idempotency;
-DROP TABLE spends; DROP TABLE scope_rows; DROP TABLE snapshot_rows; DROP TABLE log_life;
-CREATE TABLE messages (msg_id TEXT PRIMARY KEY, state TEXT, priority TEXT, created_at_ms INTEGER);
-CREATE INDEX idx_messages_state_priority_created ON messages (state, priority, created_at_ms);
-DROP INDEX idx_content_blob;
-ALTER TABLE content DROP COLUMN blob_hash;
-ALTER TABLE content DROP COLUMN blob_bytes;
-ALTER TABLE idempotency_rows ADD COLUMN status INTEGER NOT NULL DEFAULT 4;
-ALTER TABLE idempotency_rows ADD COLUMN result_hash BLOB;
-ALTER TABLE idempotency_rows ADD COLUMN processed_at_ms INTEGER;
-UPDATE idempotency_rows SET result_hash = t.result_hash, processed_at_ms = t.updated_at_ms FROM task_rows t
-    WHERE t.task_key = idempotency_rows.task_key;
-DROP INDEX idx_idempotency_processed_at;
-CREATE INDEX idx_idempotency_processed_at ON idempotency_rows (processed_at_ms) WHERE processed_at_ms IS NOT NULL;
-ALTER TABLE task_rows DROP COLUMN result_hash;
-ALTER TABLE step_rows DROP COLUMN artifact_pos;
-DELETE FROM schema_migrations WHERE version >= 2;
-PRAGMA user_version = 1;
-";
+const BACK_TO_V1: &str = include_str!("back_to_v1.sql");
 
 /// A store of the first schema, as an older relaymesh left it: readers say what to do, and the writer does it.
 #[test]
