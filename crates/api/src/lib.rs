@@ -1,7 +1,8 @@
 //! The ways in.
 //!
 //! [`error`] is how everybody is told what went wrong, by a stable code. [`local`] is the daemon's socket for the command line
-//! on the same machine.
+//! on the same machine. [`health`] is whether the daemon can do its work, and why not.
 
 pub mod error;
+pub mod health;
 pub mod local;

@@ -31,7 +31,7 @@ use relaymesh_runtime::{
 use serde::{Deserialize, Serialize};
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ pub struct Fault {
     hints: Vec<String>,
 }
 
-/// How the daemon is.
+/// How the daemon is. [`Status::health`] says whether that is well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Its process.
@@ -145,6 +145,52 @@ pub struct Status {
     pub alert: Option<String>,
     /// Why the newest settings were not taken up, if they were not.
     pub settings_problem: Option<String>,
+    /// Why the newest agents were not taken up, if they were not.
+    pub agents_problem: Option<String>,
+    /// Why the store cannot be trusted any more, if it cannot.
+    pub poisoned: Option<String>,
+    /// Room on the disk of the root.
+    pub disk_free_bytes: u64,
+    /// Below this, nothing is written.
+    pub disk_needed_bytes: u64,
+    /// Who gets no work for a while.
+    pub held: Vec<HeldAgent>,
+}
+
+/// An agent, or a provider with all its agents, that gets no work for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldAgent {
+    /// Who.
+    pub who: String,
+    /// Until when, in milliseconds since 1970.
+    pub until_ms: u64,
+    /// Why, for people.
+    pub because: String,
+}
+
+impl Status {
+    /// A daemon of this process that has just begun, has nothing to do and no room.
+    pub fn new(node: NodeId) -> Self {
+        Self {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            node,
+            started_ms: 0,
+            pos: 0,
+            running: 0,
+            ready: 0,
+            waiting: 0,
+            low_starvation_count: 0,
+            clients: 0,
+            alert: None,
+            settings_problem: None,
+            agents_problem: None,
+            poisoned: None,
+            disk_free_bytes: 0,
+            disk_needed_bytes: 0,
+            held: Vec::new(),
+        }
+    }
 }
 
 impl From<Error> for Fault {

@@ -5,7 +5,7 @@
 //! let go of when its queue is full: everything that it missed is on the log.
 
 use super::{Ask, Fault, Hello, PROTOCOL, Question, Said, Status, Word, frame};
-use crate::error::Error;
+use crate::error::{Code, Error};
 use relaymesh_runtime::{
     driver::{Command, Glance, Handle},
     settings::Loaded,
@@ -26,7 +26,7 @@ use tokio::{
         UnixListener, UnixStream,
         unix::{OwnedReadHalf, OwnedWriteHalf},
     },
-    sync::{Notify, mpsc},
+    sync::{Notify, mpsc, oneshot},
     task, time,
 };
 
@@ -178,10 +178,10 @@ async fn read<B: Blobs>(
             Ask::Status => {
                 let (desk, outbox) = (Arc::clone(&desk), outbox.clone());
                 let clients = present.0.load(Ordering::Relaxed);
-                let handle = desk.handle.clone();
-                handle.look(move |glance| {
-                    let status = Status { clients, ..(desk.status)(glance) };
-                    outbox.answer(id, Ok(Said::Status(Box::new(status))));
+                task::spawn(async move {
+                    let status = glance(&desk.handle).await.map(|glance| (desk.status)(glance));
+                    let said = status.map(|status| Said::Status(Box::new(Status { clients, ..status })));
+                    outbox.answer(id, said);
                 });
                 true
             }
@@ -203,6 +203,16 @@ async fn read<B: Blobs>(
     Ok(())
 }
 
+/// How the driver stands. What is made of it is made here: the driver's thread has better things to do.
+async fn glance(handle: &Handle) -> Result<Glance, Error> {
+    let (told, hears) = oneshot::channel();
+    handle.look(move |glance| {
+        // Whoever asked may have gone.
+        let _ = told.send(glance);
+    });
+    hears.await.map_err(|_| Error::new(Code::Stopping, "the driver has ended"))
+}
+
 /// Long content is made durable on a thread that may wait for the disk.
 async fn stow<B: Blobs>(mut command: Command, blobs: &B) -> Result<Command, Error> {
     if !command.is_long() {
@@ -210,7 +220,7 @@ async fn stow<B: Blobs>(mut command: Command, blobs: &B) -> Result<Command, Erro
     }
     let blobs = blobs.clone();
     let stowed = task::spawn_blocking(move || command.stowed(&blobs)).await;
-    Ok(stowed.map_err(|error| Error::new(crate::error::Code::Internal, error.to_string()))??)
+    Ok(stowed.map_err(|error| Error::new(Code::Internal, error.to_string()))??)
 }
 
 async fn write(

@@ -6,61 +6,85 @@ use crate::{
     exit::Exit,
     output, root, time,
 };
-use relaymesh_api::local::{Client, Status};
-use relaymesh_runtime::held;
+use relaymesh_api::{
+    health::{Health, Reason},
+    local::{Client, Status},
+};
+use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh status                     pid, version, work under way, alerts
-  relaymesh status --json | jq .pid    for scripts; exit code 3 if there is none";
+  relaymesh status                     pid, version, work under way, whether all is well and why not
+  relaymesh status --json | jq .ready  for scripts
+  relaymesh status > /dev/null         as a probe: the exit code says it";
 
-/// How the root's daemon is
+/// How the root's daemon is, and whether it can do its work
 ///
-/// Exit code 3 if there is none.
+/// Exit code 0 when it is ready; 3 if there is none; 7 or 8 if it runs and nothing can be written; 6 if there is none, and the store has lost something.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     root::there(&context.root)?;
-    let client = Client::connect(&context.root, &context.caller)?;
-    let none = || Error::new(Code::NoDaemon, format!("no daemon runs for {}", context.root.display()));
-    let status = client.ok_or_else(none)?.status()?;
-    let held = held::entries(&context.root).unwrap_or_default();
-    let held = held.iter().filter(|(_, entry)| !entry.is_over);
+    let Some(client) = Client::connect(&context.root, &context.caller)? else { return Err(none(context)) };
+    let status = client.status()?;
+    let health = status.health();
     if context.json {
-        let held = held.map(
-            |(whose, entry)| json!({ "who": whose, "until": time::rfc3339(entry.until_ms), "because": entry.reason }),
-        );
-        let mut value = json!(status);
-        value["held"] = held.collect();
-        output::value(&value);
-        return Ok(Exit::Done);
+        output::value(&json(&status, &health));
+    } else {
+        output::line(&text(&status, &health));
     }
-    let Status {
-        pid,
-        version,
-        node,
-        started_ms,
-        pos,
-        running,
-        ready,
-        waiting,
-        low_starvation_count,
-        clients,
-        alert,
-        ..
-    } = status;
+    let stopping = health.reasons.iter().find_map(|reason| Some((reason.trouble.stops_with()?, reason)));
+    match stopping {
+        None => Ok(Exit::Done),
+        Some((code, Reason { detail, .. })) => Err(Error::new(code, format!("the daemon is not ready: {detail}"))),
+    }
+}
+
+/// There is no daemon; and if none can start, that is the answer.
+fn none(context: &Context) -> Error {
+    match SqliteReader::open(&context.root).and_then(|mut reader| reader.remembers(&context.root)) {
+        Ok(()) => Error::new(Code::NoDaemon, format!("no daemon runs for {}", context.root.display())),
+        Err(error) => Error::from(error).hint("no daemon runs, and none can start before this is mended"),
+    }
+}
+
+fn json(status: &Status, health: &Health) -> serde_json::Value {
+    let mut value = json!(status);
+    let held = status.held.iter();
+    let held =
+        held.map(|held| json!({ "who": held.who, "until": time::rfc3339(held.until_ms), "because": held.because }));
+    value["held"] = held.collect();
+    value["ready"] = json!(health.is_ready);
+    let reasons = health.reasons.iter().map(|Reason { trouble, detail }| {
+        json!({ "trouble": trouble, "stops": trouble.stops_with().is_some(), "detail": detail })
+    });
+    value["reasons"] = reasons.collect();
+    value
+}
+
+fn text(status: &Status, health: &Health) -> String {
+    let Status { pid, version, node, pos, running, ready, waiting, low_starvation_count, clients, .. } = status;
     let settings = status
         .settings_problem
+        .as_ref()
         .map_or_else(|| "as they should be".to_owned(), |why| format!("REFUSED, those from before are kept: {why}"));
-    let held = held.map(|(whose, entry)| format!("{whose} until {}", time::rfc3339(entry.until_ms)));
-    let held: Vec<String> = held.collect();
+    let held: Vec<String> =
+        status.held.iter().map(|held| format!("{} until {}", held.who, time::rfc3339(held.until_ms))).collect();
     let held = if held.is_empty() { "nobody".to_owned() } else { held.join(", ") };
-    let up = time::span(time::now_ms().saturating_sub(started_ms));
+    let up = time::span(time::now_ms().saturating_sub(status.started_ms));
+    let reasons: Vec<String> =
+        health.reasons.iter().map(|Reason { trouble, detail }| format!("{}: {detail}", trouble.as_str())).collect();
+    let ready_word = match (health.is_ready, reasons.is_empty()) {
+        (true, true) => "yes".to_owned(),
+        (true, false) => format!("yes, but {}", reasons.join("; ")),
+        (false, _) => format!("NO: {}", reasons.join("; ")),
+    };
     let rows = [
         ("daemon", format!("pid {pid}, version {version}, up {up}")),
+        ("ready", output::clean(&ready_word)),
         ("node", node.to_string()),
         ("log", format!("{pos} ops")),
         ("steps", format!("{running} running, {ready} ready in memory")),
@@ -68,8 +92,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         ("starvation", format!("{low_starvation_count} times a lower lane was forced")),
         ("held", held),
         ("settings", output::clean(&settings)),
-        ("alert", alert.unwrap_or_else(|| "none".to_owned())),
+        ("alert", status.alert.clone().unwrap_or_else(|| "none".to_owned())),
     ];
-    output::line(&output::table(&rows.map(|(name, value)| vec![name.to_owned(), value])));
-    Ok(Exit::Done)
+    output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))
 }

@@ -13,6 +13,7 @@
 
 mod carriers;
 mod log;
+mod notify;
 mod reload;
 mod run;
 mod settings;

@@ -16,6 +16,8 @@ pub(super) struct Reload {
     news: News,
     handle: Handle,
     seen: Mutex<Stamp>,
+    /// Why the newest file was not taken up.
+    problem: Mutex<Option<String>>,
     /// Who else wants to know.
     told: Box<dyn Fn(&Agents) + Send + Sync>,
 }
@@ -26,7 +28,12 @@ pub(super) type Stamp = Option<(SystemTime, u64)>;
 impl Reload {
     pub(super) fn new(root: PathBuf, news: News, handle: Handle, told: Box<dyn Fn(&Agents) + Send + Sync>) -> Self {
         let seen = Mutex::new(stamp(&root.join(FILE)).unwrap_or_default());
-        Self { root, news, handle, seen, told }
+        Self { root, news, handle, seen, problem: Mutex::default(), told }
+    }
+
+    /// Why the newest file was not taken up, if it was not.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads the file if it is another than the last time. One that is wrong changes nothing; `true` when something changed.
@@ -37,7 +44,10 @@ impl Reload {
             return Ok(false);
         }
         *seen = now;
-        let agents = agents::read(&self.root)?;
+        let read = agents::read(&self.root);
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) =
+            read.as_ref().err().map(|error| error.message.clone());
+        let agents = read?;
         (self.told)(&agents);
         self.news.lock().unwrap_or_else(PoisonError::into_inner).agents = Some(agents);
         self.handle.refresh();

@@ -3,6 +3,7 @@
 use super::{
     carriers::Carriers,
     log::{FILE, Form, Level, Log},
+    notify,
     reload::Reload,
     settings::Live,
     start::{Birth, tell_parent},
@@ -15,15 +16,15 @@ use crate::{
     session::{self, Session, Work},
     settings, time,
 };
-use relaymesh_api::local::{self, Desk, Endpoint, Status};
+use relaymesh_api::local::{self, Desk, Endpoint, HeldAgent, Status};
 use relaymesh_core::id::NodeId;
-use relaymesh_runtime::{driver::Glance, settings::Settings, world::Alert};
+use relaymesh_runtime::{driver::Glance, held, settings::Settings, world::Alert};
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
 use serde_json::json;
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{self, Receiver, Sender},
@@ -114,7 +115,7 @@ impl Daemon {
         let socket =
             Endpoint::socket(&context.root, &node.to_string()).map_err(|error| failed("name its socket", &error))?;
         let (stop, stops) = mpsc::channel();
-        let last = Arc::new(Mutex::new(None));
+        let last = Arc::new(Mutex::new(Last::default()));
         let session = Self::drive(context, store, &loaded.settings, &log, &last, &stop)?;
         session.handle().watch(log.watcher());
         let news = session.news().unwrap_or_default();
@@ -124,7 +125,13 @@ impl Daemon {
         let carriers = Carriers::start(context, &session, node, &live, &log)?;
         let told = Box::new(carriers.agents());
         let reload = Reload::new(context.root.clone(), news, session.handle().clone(), told);
-        let files = Arc::new(Files { reload, live, log: log.clone() });
+        let files = Arc::new(Files {
+            root: context.root.clone(),
+            needed_bytes: options.min_free_disk_bytes,
+            reload,
+            live,
+            log: log.clone(),
+        });
         let desk = desk(&session, &files, (node, last), &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let (root, handle, caller) = (context.root.clone(), session.handle().clone(), context.caller.clone());
@@ -135,6 +142,7 @@ impl Daemon {
         endpoint.write(&context.root).map_err(|error| failed("say where it is", &error))?;
         let at = json!({ "pid": endpoint.pid, "root": context.root, "socket": socket, "version": endpoint.version });
         log.say(Level::Info, "up", at);
+        notify::tell("READY=1");
         if manner.is_child {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
@@ -147,7 +155,7 @@ impl Daemon {
         store: SqliteStore,
         settings: &Settings,
         log: &Log,
-        last: &Arc<Mutex<Option<String>>>,
+        last: &Arc<Mutex<Last>>,
         stop: &Sender<Stop>,
     ) -> Result<Session, Error> {
         let (log, last, stop) = (log.clone(), Arc::clone(last), stop.clone());
@@ -162,8 +170,10 @@ impl Daemon {
                 Alert::Held { .. } => (Level::Warn, "agent_held"),
             };
             log.say(level, event, json!({ "alert": words }));
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
-            if matches!(alert, Alert::Poisoned(_)) {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.alert = Some(words);
+            if let Alert::Poisoned(why) = alert {
+                last.poisoned = Some(why);
                 let _ = stop.send(Stop::Poisoned);
             }
         })
@@ -173,6 +183,7 @@ impl Daemon {
     fn wait(self) -> Result<(), Error> {
         let why = self.stops.recv().unwrap_or(Stop::Asked);
         self.log.say(Level::Info, "stopping", json!({ "why": why.why() }));
+        notify::tell("STOPPING=1");
         // Whoever connects from now on finds no daemon, and starts one as soon as this one has let go of the root.
         let removed = Endpoint::remove(&self.root, &self.socket);
         let _ = self.upkeep.0.send(Errand::End);
@@ -188,8 +199,18 @@ impl Daemon {
     }
 }
 
+/// What an operator should have seen last.
+#[derive(Default)]
+struct Last {
+    alert: Option<String>,
+    poisoned: Option<String>,
+}
+
 /// What is read from files of the root, and may change.
 struct Files {
+    root: PathBuf,
+    /// Below this, the store writes nothing; as it was at the start.
+    needed_bytes: u64,
     reload: Reload,
     live: Arc<Live>,
     log: Log,
@@ -213,7 +234,7 @@ impl Files {
 fn desk(
     session: &Session,
     files: &Arc<Files>,
-    (node, last): (NodeId, Arc<Mutex<Option<String>>>),
+    (node, last): (NodeId, Arc<Mutex<Last>>),
     stop: &Sender<Stop>,
 ) -> Desk<FileBlobs> {
     let (started_ms, told) = (time::now_ms(), stop.clone());
@@ -225,6 +246,10 @@ fn desk(
         settings: Box::new(move |reload| for_settings.live.shown(reload)),
         status: Box::new(move |glance| Status {
             settings_problem: for_status.live.problem(),
+            agents_problem: for_status.reload.problem(),
+            disk_free_bytes: free_bytes(&for_status.root),
+            disk_needed_bytes: for_status.needed_bytes,
+            held: held_agents(&for_status.root),
             ..status(glance, node, started_ms, &last)
         }),
         stop: Box::new(move || {
@@ -235,22 +260,31 @@ fn desk(
     }
 }
 
-fn status(glance: Glance, node: NodeId, started_ms: u64, last: &Mutex<Option<String>>) -> Status {
+fn status(glance: Glance, node: NodeId, started_ms: u64, last: &Mutex<Last>) -> Status {
     let number = |size: usize| size as u64;
+    let last = last.lock().unwrap_or_else(PoisonError::into_inner);
     Status {
-        settings_problem: None,
-        pid: std::process::id(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        node,
         started_ms,
         pos: glance.pos,
         running: number(glance.sizes.attempts),
         ready: number(glance.sizes.window + glance.sizes.parked),
         waiting: number(glance.sizes.waiters),
         low_starvation_count: glance.low_starvation_count,
-        clients: 0,
-        alert: last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        alert: last.alert.clone(),
+        poisoned: last.poisoned.clone(),
+        ..Status::new(node)
     }
+}
+
+/// Room on the disk of the root; as much as one likes where nobody can tell.
+fn free_bytes(root: &Path) -> u64 {
+    rustix::fs::statvfs(root).map_or(u64::MAX, |found| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Who is held now.
+fn held_agents(root: &Path) -> Vec<HeldAgent> {
+    let entries = held::entries(root).unwrap_or_default().into_iter().filter(|(_, entry)| !entry.is_over);
+    entries.map(|(who, entry)| HeldAgent { who, until_ms: entry.until_ms, because: entry.reason }).collect()
 }
 
 /// Binds the socket and serves it on a thread of its own.

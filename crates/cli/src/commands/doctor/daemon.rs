@@ -6,7 +6,10 @@ use crate::{
     error::{Code, Error},
 };
 use relaymesh_agents::tree;
-use relaymesh_api::local::{Client, Endpoint};
+use relaymesh_api::{
+    health::Reason,
+    local::{Client, Endpoint},
+};
 use relaymesh_core::id::NodeId;
 use relaymesh_runtime::scripts;
 use relaymesh_store::Reader as _;
@@ -18,10 +21,15 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
     match Client::connect(&context.root, &context.caller).and_then(|client| client.map(|c| c.status()).transpose()) {
         Ok(Some(status)) => {
             let found = format!("pid {} answers, version {}", status.pid, status.version);
-            match status.settings_problem.or(status.alert) {
-                None => report.ok("daemon", found),
-                Some(alert) => {
-                    report.warn("daemon", format!("{found}; it warns: {alert}"), "see the end of daemon.log")
+            let health = status.health();
+            match (health.reasons.first(), health.reasons.iter().find_map(|reason| reason.trouble.stops_with())) {
+                (None, _) => report.ok("daemon", found),
+                (Some(Reason { detail, .. }), Some(code)) => {
+                    let advice = "`relaymesh explain` says more; see the end of daemon.log";
+                    report.fail("daemon", code, format!("{found}; it is not ready: {detail}"), advice);
+                }
+                (Some(Reason { detail, .. }), None) => {
+                    report.warn("daemon", format!("{found}; it warns: {detail}"), "see the end of daemon.log");
                 }
             }
             true

@@ -1,0 +1,106 @@
+//! The daemon as a service: what it tells its manager, its probe, and the files that say how it is started.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod common;
+
+use common::{Said, house::House};
+use std::{
+    fs,
+    os::unix::net::UnixDatagram,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+/// The most that may be asked for.
+const MOST: u64 = 1_099_511_627_776;
+
+fn operate(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operate").join(name)
+}
+
+#[test]
+fn the_manager_hears_when_the_daemon_is_ready_and_when_it_stops() {
+    let house = House::new();
+    let place = house.0.folder.path().join("notify");
+    let manager = UnixDatagram::bind(&place).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let heard = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    let mut daemon = house.command(&["up"]).env("NOTIFY_SOCKET", &place).spawn().unwrap();
+    assert_eq!(heard(), "READY=1");
+    assert_eq!(house.run(&["status"]).code, 0, "ready means that it answers");
+    assert_eq!(house.run(&["down"]).code, 0);
+    assert_eq!(heard(), "STOPPING=1");
+    assert!(daemon.wait().unwrap().success());
+}
+
+#[test]
+fn a_probe_says_whether_work_is_done_and_why_not() {
+    let house = House::new();
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    let well = house.json(&["status"]);
+    assert_eq!((&well["ready"], &well["reasons"]), (&true.into(), &serde_json::json!([])), "{well}");
+    fs::write(house.0.root().join("agents.toml"), "[agents.x]\ncommand = 7\n").unwrap();
+    house.0.until("the agents are refused", |_| house.json(&["status"])["reasons"][0]["trouble"] == "agents_refused");
+    assert_eq!(house.json(&["status"])["ready"], true);
+    fs::remove_file(house.0.root().join("agents.toml")).unwrap();
+    assert_eq!(house.run(&["down"]).code, 0);
+    let room = rustix::fs::statvfs(house.0.root()).unwrap();
+    if room.f_bavail * room.f_frsize > MOST {
+        eprintln!("SKIPPED: a disk that counts as full; this one has more room than can be asked for");
+        return;
+    }
+    assert_eq!(house.run(&["up", "--detach", &format!("--set=min_free_disk_bytes={MOST}")]).code, 0);
+    assert_eq!(house.run(&["status"]).code, 7);
+    let full = house.run(&["status", "--json"]);
+    assert_eq!((&full.json()["ready"], &full.json()["reasons"][0]["trouble"]), (&false.into(), &"disk_full".into()));
+    assert_eq!(full.error()["code"], "disk_full");
+    let doctor = house.run(&["doctor"]);
+    assert!(doctor.stdout.contains("it is not ready"), "{}", doctor.stdout);
+    assert_eq!(house.run(&["down"]).code, 0);
+    assert_eq!(house.run(&["status"]).code, 3);
+    fs::remove_file(house.0.root().join("head")).unwrap();
+    let lost = house.run(&["status"]);
+    assert!(lost.code == 6 && lost.stderr.contains("none can start"), "{}", lost.stderr);
+}
+
+/// The unit with the binary of this test in it: the one that it names is not installed here.
+#[test]
+fn the_unit_is_one_that_systemd_understands() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("relaymesh.service");
+    let text = fs::read_to_string(operate("relaymesh.service")).unwrap();
+    let text = text.replace("/usr/local/bin/relaymesh", env!("CARGO_BIN_EXE_relaymesh"));
+    fs::write(&unit, text.replace("User=relaymesh", "User=root")).unwrap();
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no", "--generators=no"]).arg(&unit);
+    match verify.output() {
+        Ok(output) => {
+            let said = Said::of(output);
+            // Other units of the machine may be wrong; that is said, too.
+            let ours: Vec<&str> = said.stderr.lines().filter(|line| line.contains("relaymesh")).collect();
+            assert!(ours.is_empty(), "{ours:?}");
+            assert_eq!(said.code, 0, "{}", said.stderr);
+        }
+        Err(error) => eprintln!("SKIPPED: the unit was not verified, systemd-analyze cannot be run: {error}"),
+    }
+}
+
+/// Both files start the daemon with options that it has.
+#[test]
+fn what_the_files_start_is_a_command_that_there_is() {
+    let unit = fs::read_to_string(operate("relaymesh.service")).unwrap();
+    let started = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/relaymesh ")).unwrap();
+    let container = fs::read_to_string(operate("Containerfile")).unwrap();
+    let words = container.lines().find_map(|line| line.strip_prefix("CMD ")).unwrap();
+    let words: Vec<String> = serde_json::from_str(words).unwrap();
+    assert_eq!(started.split(' ').collect::<Vec<_>>(), words);
+    let house = House::new();
+    let parsed = house.run(&[&words.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--help"]].concat());
+    assert_eq!(parsed.code, 0, "{}", parsed.stderr);
+}
