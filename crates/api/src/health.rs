@@ -45,6 +45,10 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Poisoned, Self::DiskFull, Self::SettingsRefused, Self::AgentsRefused, Self::AgentsHeld, Self::Alert];
+
     /// The word for programs.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@
 //! The [`ledger`] knows what they have used, and what they may use.
 //! [`post`] has messages dealt with by agents that run here, [`bus`] lets programs take part that can do no more than rename files.
 //! [`settings`] are what operators may change, [`secrets`] what nobody may see.
-//! [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
+//! [`spread`] counts what takes how long. [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
 pub mod builtin;
 pub mod bus;
@@ -21,6 +21,7 @@ pub mod rebuild;
 pub mod scripts;
 pub mod secrets;
 pub mod settings;
+pub mod spread;
 pub mod token;
 pub mod upkeep;
 mod workspace;

@@ -29,6 +29,7 @@ mod commit;
 mod connect;
 mod failure;
 mod flush;
+mod gauges;
 mod head;
 mod health;
 mod life;
@@ -55,6 +56,7 @@ mod store;
 mod tests;
 
 pub use blobs::FileBlobs;
+pub use gauges::{Gauges, Lane};
 pub use health::{BlobNames, Room};
 pub use options::{Options, Sync};
 pub use reader::SqliteReader;

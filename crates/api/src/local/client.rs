@@ -4,7 +4,10 @@
 //! come.
 
 use super::{Ask, Endpoint, Hello, Question, Said, Status, Word, frame};
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    metrics::Form,
+};
 use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Event},
     settings::Loaded,
@@ -98,7 +101,7 @@ impl Client {
         let reply = |said: Result<Said, Error>| {
             reply(said.and_then(|said| match said {
                 Said::Answer(answer) => Ok(answer),
-                Said::Status(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
+                Said::Status(_) | Said::Metrics(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
             }));
         };
         self.shared.ask(ask, Box::new(reply));
@@ -120,7 +123,15 @@ impl Client {
     pub fn status(&self) -> Result<Status, Error> {
         match self.said(Ask::Status)? {
             Said::Status(status) => Ok(*status),
-            Said::Answer(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
+            Said::Answer(_) | Said::Metrics(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
+        }
+    }
+
+    /// What operators watch over time, as text.
+    pub fn metrics(&self, form: Form) -> Result<String, Error> {
+        match self.said(Ask::Metrics { open: form == Form::OpenMetrics })? {
+            Said::Metrics(text) => Ok(text),
+            Said::Answer(_) | Said::Status(_) | Said::Settings(..) | Said::Done => Err(unexpected()),
         }
     }
 
@@ -128,7 +139,7 @@ impl Client {
     pub fn settings(&self, reload: bool) -> Result<(Loaded, Vec<String>), Error> {
         match self.said(Ask::Settings { reload })? {
             Said::Settings(loaded, changed) => Ok((*loaded, changed)),
-            Said::Answer(_) | Said::Status(_) | Said::Done => Err(unexpected()),
+            Said::Answer(_) | Said::Status(_) | Said::Metrics(_) | Said::Done => Err(unexpected()),
         }
     }
 

@@ -79,6 +79,11 @@ pub enum Ask {
     },
     /// How the daemon is.
     Status,
+    /// What operators watch over time, as text.
+    Metrics {
+        /// In OpenMetrics' form, not in Prometheus' older one.
+        open: bool,
+    },
     /// Stop the daemon. The answer comes when it takes no more work.
     Stop,
 }
@@ -104,6 +109,8 @@ pub enum Said {
     Answer(Answer),
     /// How the daemon is.
     Status(Box<Status>),
+    /// The metrics.
+    Metrics(String),
     /// The settings that it runs with, and names of those that the reload changed.
     Settings(Box<Loaded>, Vec<String>),
     /// It is so.

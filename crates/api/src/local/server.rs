@@ -5,7 +5,10 @@
 //! let go of when its queue is full: everything that it missed is on the log.
 
 use super::{Ask, Fault, Hello, PROTOCOL, Question, Said, Status, Word, frame};
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    metrics::Form,
+};
 use relaymesh_runtime::{
     driver::{Command, Glance, Handle},
     settings::Loaded,
@@ -50,6 +53,8 @@ pub struct Desk<B> {
     pub blobs: B,
     /// How the daemon is, but for the number of clients.
     pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
+    /// The metrics, with how many clients there are. Reads the store, so it is called on a thread that may wait.
+    pub metrics: Box<dyn Fn(Glance, u64, Form) -> Result<String, Error> + Send + Sync>,
     /// Takes up what has changed in the files of the root.
     pub reload: Box<dyn Fn() -> Result<(), Error> + Send + Sync>,
     /// The settings that the daemon runs with, read again first if that is asked for; and names of those that changed.
@@ -185,6 +190,16 @@ async fn read<B: Blobs>(
                 });
                 true
             }
+            Ask::Metrics { open } => {
+                let (desk, outbox) = (Arc::clone(&desk), outbox.clone());
+                let clients = present.0.load(Ordering::Relaxed);
+                let form = if open { Form::OpenMetrics } else { Form::Prometheus };
+                task::spawn(async move {
+                    let text = metrics(desk, clients, form).await;
+                    outbox.answer(id, text.map(Said::Metrics));
+                });
+                true
+            }
             Ask::Reload => outbox.answer(id, (desk.reload)().map(|()| Said::Done)),
             Ask::Settings { reload } => {
                 let said = (desk.settings)(reload);
@@ -211,6 +226,12 @@ async fn glance(handle: &Handle) -> Result<Glance, Error> {
         let _ = told.send(glance);
     });
     hears.await.map_err(|_| Error::new(Code::Stopping, "the driver has ended"))
+}
+
+async fn metrics<B: Blobs>(desk: Arc<Desk<B>>, clients: u64, form: Form) -> Result<String, Error> {
+    let glance = glance(&desk.handle).await?;
+    let made = task::spawn_blocking(move || (desk.metrics)(glance, clients, form)).await;
+    made.map_err(|error| Error::new(Code::Internal, error.to_string()))?
 }
 
 /// Long content is made durable on a thread that may wait for the disk.

@@ -18,3 +18,20 @@ fn a_question_has_these_bytes() {
     let hex: String = out.iter().map(|byte| format!("{byte:02x}")).collect();
     insta::assert_snapshot!(hex, @"22000000030003616e6e03636c690807070707070707070707070707070707010577726f6e67");
 }
+
+#[test]
+fn what_operators_ask_and_are_told_has_these_bytes() {
+    let hex = |out: &[u8]| out.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut out = Vec::new();
+    frame::append(&Question { id: 1, ask: Ask::Status }, &mut out).unwrap();
+    frame::append(&Question { id: 2, ask: Ask::Metrics { open: true } }, &mut out).unwrap();
+    frame::append(&Question { id: 3, ask: Ask::Stop }, &mut out).unwrap();
+    insta::assert_snapshot!(hex(&out), @"02000000010403000000020501020000000306");
+    let held = HeldAgent { who: "p".to_owned(), until_ms: 7, because: "429".to_owned() };
+    let status = Status { pid: 9, version: "0".to_owned(), held: vec![held], ..Status::new(NodeId::new(1, 1)) };
+    let mut out = Vec::new();
+    for said in [Said::Status(Box::new(status)), Said::Metrics("m".to_owned())] {
+        frame::append(&Word::Answer { id: 1, result: Ok(said) }, &mut out).unwrap();
+    }
+    insta::assert_snapshot!(hex(&out), @"2c00000000010001090130000000000001000000000000000000010000000000000000000000000001017007033432390600000000010002016d");
+}

@@ -19,6 +19,7 @@ pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod metrics;
 pub(crate) mod msg;
 pub(crate) mod ns;
 pub(crate) mod purge;
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Audit(audit::Command),
     #[command(subcommand)]
     Log(log::Command),
+    Metrics(metrics::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     Doctor(doctor::Args),
@@ -124,6 +126,7 @@ impl Command {
             Self::Secret(command) => secret::run(&command, context),
             Self::Audit(command) => audit::run(command, context),
             Self::Log(command) => log::run(command, context),
+            Self::Metrics(args) => metrics::run(&args, context),
             Self::Backup(args) => backup::run(&args, context),
             Self::Restore(args) => restore::run(&args, context),
             Self::Doctor(args) => doctor::run(&args, context),

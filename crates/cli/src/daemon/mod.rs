@@ -13,6 +13,7 @@
 
 mod carriers;
 mod log;
+mod metrics;
 mod notify;
 mod reload;
 mod run;

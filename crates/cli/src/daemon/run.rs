@@ -3,6 +3,7 @@
 use super::{
     carriers::Carriers,
     log::{FILE, Form, Level, Log},
+    metrics::Metrics,
     notify,
     reload::Reload,
     settings::Live,
@@ -16,7 +17,10 @@ use crate::{
     session::{self, Session, Work},
     settings, time,
 };
-use relaymesh_api::local::{self, Desk, Endpoint, HeldAgent, Status};
+use relaymesh_api::{
+    local::{self, Desk, Endpoint, HeldAgent, Status},
+    metrics::Counts,
+};
 use relaymesh_core::id::NodeId;
 use relaymesh_runtime::{driver::Glance, held, settings::Settings, world::Alert};
 use relaymesh_store::Reader as _;
@@ -116,8 +120,11 @@ impl Daemon {
             Endpoint::socket(&context.root, &node.to_string()).map_err(|error| failed("name its socket", &error))?;
         let (stop, stops) = mpsc::channel();
         let last = Arc::new(Mutex::new(Last::default()));
-        let session = Self::drive(context, store, &loaded.settings, &log, &last, &stop)?;
+        let counts = Arc::new(Counts::default());
+        let session = Self::drive(context, store, &loaded.settings, &log, (&last, &counts), &stop)?;
         session.handle().watch(log.watcher());
+        session.handle().watch(counts.watcher());
+        let metrics = Metrics::new(counts, session.handle().clone(), log.clone(), &context.root);
         let news = session.news().unwrap_or_default();
         let (errands, received) = mpsc::channel();
         let for_live = (Arc::clone(&news), session.handle().clone(), errands.clone());
@@ -132,7 +139,7 @@ impl Daemon {
             live,
             log: log.clone(),
         });
-        let desk = desk(&session, &files, (node, last), &stop);
+        let desk = desk(&session, &files, (node, last), metrics, &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let (root, handle, caller) = (context.root.clone(), session.handle().clone(), context.caller.clone());
         let sweeping =
@@ -155,12 +162,13 @@ impl Daemon {
         store: SqliteStore,
         settings: &Settings,
         log: &Log,
-        last: &Arc<Mutex<Last>>,
+        (last, counts): (&Arc<Mutex<Last>>, &Arc<Counts>),
         stop: &Sender<Stop>,
     ) -> Result<Session, Error> {
-        let (log, last, stop) = (log.clone(), Arc::clone(last), stop.clone());
+        let (log, last, counts, stop) = (log.clone(), Arc::clone(last), Arc::clone(counts), stop.clone());
         Session::start(store, &context.caller, settings, Work::Steps, move |alert| {
             let words = session::warning(&alert);
+            counts.alert(&alert);
             let (level, event) = match alert {
                 Alert::ClockJump(_) => (Level::Warn, "clock_jumped"),
                 Alert::Late { .. } => (Level::Warn, "was_stopped"),
@@ -235,22 +243,29 @@ fn desk(
     session: &Session,
     files: &Arc<Files>,
     (node, last): (NodeId, Arc<Mutex<Last>>),
+    metrics: Metrics,
     stop: &Sender<Stop>,
 ) -> Desk<FileBlobs> {
     let (started_ms, told) = (time::now_ms(), stop.clone());
     let [for_reload, for_settings, for_status] = [(); 3].map(|()| Arc::clone(files));
+    let status = Arc::new(move |glance| Status {
+        settings_problem: for_status.live.problem(),
+        agents_problem: for_status.reload.problem(),
+        disk_free_bytes: free_bytes(&for_status.root),
+        disk_needed_bytes: for_status.needed_bytes,
+        held: held_agents(&for_status.root),
+        ..status(glance, node, started_ms, &last)
+    });
+    let (for_metrics, live) = (Arc::clone(&status), Arc::clone(&files.live));
     Desk {
         handle: session.handle().clone(),
         blobs: session.blobs(),
         reload: Box::new(move || for_reload.reload.run().map(drop)),
         settings: Box::new(move |reload| for_settings.live.shown(reload)),
-        status: Box::new(move |glance| Status {
-            settings_problem: for_status.live.problem(),
-            agents_problem: for_status.reload.problem(),
-            disk_free_bytes: free_bytes(&for_status.root),
-            disk_needed_bytes: for_status.needed_bytes,
-            held: held_agents(&for_status.root),
-            ..status(glance, node, started_ms, &last)
+        status: Box::new(move |glance| status(glance)),
+        metrics: Box::new(move |glance, clients, form| {
+            let status = Status { clients, ..for_metrics(glance) };
+            metrics.text(status, glance, live.settings().config().queue_capacity as u64, form)
         }),
         stop: Box::new(move || {
             // Whoever is told twice has heard it once.

@@ -43,7 +43,15 @@ impl Bars {
         self.name_width = name_width;
         for (index, step) in rows.indexed() {
             let (name, agent, error) = (step.spec.name.clone(), step.spec.agent.clone(), step.error.clone());
-            self.step(&StepEvent { index, name, agent, status: step.status, attempt: step.attempt, error });
+            self.step(&StepEvent {
+                index,
+                name,
+                agent,
+                lane: step.spec.priority,
+                status: step.status,
+                attempt: step.attempt,
+                error,
+            });
         }
     }
 

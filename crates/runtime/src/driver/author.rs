@@ -158,6 +158,7 @@ fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
         index,
         name: step.spec.name.clone(),
         agent: step.spec.agent.clone(),
+        lane: step.spec.priority,
         status: step.status,
         attempt: step.attempt,
         error: step.error.clone(),

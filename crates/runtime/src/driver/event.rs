@@ -1,6 +1,6 @@
 //! What the driver tells those who watch.
 
-use relaymesh_core::{id::TaskId, name::Name, op::Kind, task::Status};
+use relaymesh_core::{id::TaskId, lanes::Priority, name::Name, op::Kind, task::Status};
 use serde::{Deserialize, Serialize};
 
 /// Something that became durable.
@@ -40,6 +40,8 @@ pub struct StepEvent {
     pub name: Name,
     /// Who does it.
     pub agent: Name,
+    /// Its lane.
+    pub lane: Priority,
     /// Where it rests.
     pub status: Status,
     /// Which attempt.

@@ -30,6 +30,7 @@ mod input;
 mod life;
 mod locks;
 mod messages;
+mod meter;
 pub(crate) mod namespaces;
 mod parked;
 mod proof;
@@ -49,6 +50,7 @@ pub use command::{
 };
 pub use engine::{Config, Engine};
 pub use event::{Event, Posted, StepEvent};
+pub use meter::Meter;
 pub use namespaces::NAMESPACES_MAX;
 pub use proof::{NoProof, Proof};
 pub use sizes::Sizes;

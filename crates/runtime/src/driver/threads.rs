@@ -4,6 +4,7 @@ use super::{
     command::{Answer, Caller, Command, Error, Request},
     engine::{Config, Engine, Listener, Watcher},
     event::{Event, Posted},
+    meter::Meter,
     sizes::Sizes,
 };
 use crate::{
@@ -20,7 +21,7 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Attempts and requests that are decided before the writer is looked after again.
@@ -67,6 +68,7 @@ pub struct Driver<S: Store> {
 pub struct Handle {
     inputs: Sender<Input>,
     waiting: Arc<AtomicUsize>,
+    meter: Arc<Meter>,
 }
 
 impl<S: Store> Driver<S> {
@@ -79,11 +81,12 @@ impl<S: Store> Driver<S> {
         let (inputs, received) = mpsc::channel();
         let (batches, to_commit) = mpsc::channel::<Arc<Batch>>();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let handle = Handle { inputs: inputs.clone(), waiting: Arc::clone(&waiting) };
+        let meter = Arc::new(Meter::default());
+        let handle = Handle { inputs: inputs.clone(), waiting: Arc::clone(&waiting), meter: Arc::clone(&meter) };
         let world = world(&handle);
         let engine = Engine::new(store.reader()?, world, config)?;
         let committed = inputs.clone();
-        let writer = spawn("writer", move || write(store, &to_commit, &committed))?;
+        let writer = spawn("writer", move || write(store, &to_commit, &committed, &meter))?;
         let kernel = Kernel { engine, inputs: received, batches, waiting, requests: VecDeque::new(), stopping: false };
         let kernel = spawn("kernel", move || kernel.run())?;
         Ok(Self { handle, kernel, writer })
@@ -109,6 +112,11 @@ impl<S: Store> Driver<S> {
 }
 
 impl Handle {
+    /// How commits went.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
     /// Hands a command over; the answer goes to `reply`, on the driver's thread, once it is durable.
     pub fn send(&self, caller: Caller, command: Command, reply: impl FnOnce(Result<Answer, Error>) + Send + 'static) {
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -293,9 +301,12 @@ fn hand_over<R: Reader, W: World>(engine: &mut Engine<R, W>, batches: &Sender<Ar
     }
 }
 
-fn write<S: Store>(mut store: S, batches: &Receiver<Arc<Batch>>, committed: &Sender<Input>) -> S {
+fn write<S: Store>(mut store: S, batches: &Receiver<Arc<Batch>>, committed: &Sender<Input>, meter: &Meter) -> S {
     while let Ok(batch) = batches.recv() {
-        if committed.send(Input::Committed(store.commit(&batch))).is_err() {
+        let began = Instant::now();
+        let result = store.commit(&batch);
+        meter.committed(batch.ops.len(), began.elapsed(), &result);
+        if committed.send(Input::Committed(result)).is_err() {
             break;
         }
     }

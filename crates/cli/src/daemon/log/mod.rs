@@ -94,15 +94,31 @@ enum Item {
 #[derive(Clone)]
 pub(super) struct Log {
     items: SyncSender<Item>,
-    dropped: Arc<AtomicU64>,
+    dropped: Arc<Dropped>,
     level: Level,
+}
+
+/// How many lines were left out.
+#[derive(Default)]
+struct Dropped {
+    /// And not yet told.
+    untold: AtomicU64,
+    /// Since the start.
+    total: AtomicU64,
+}
+
+impl Dropped {
+    fn one(&self) {
+        self.untold.fetch_add(1, Ordering::Relaxed);
+        self.total.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Log {
     /// Begins to write. `file` is where stderr goes already, if it is a file that must not grow for ever.
     pub(super) fn start(form: Form, level: Level, file: Option<std::path::PathBuf>) -> io::Result<Self> {
         let (items, received) = mpsc::sync_channel(WAITING_MAX);
-        let dropped = Arc::new(AtomicU64::new(0));
+        let dropped = Arc::new(Dropped::default());
         let writer = Writer { sink: Sink::new(file), form, level, dropped: Arc::clone(&dropped) };
         thread::Builder::new().name("log".to_owned()).spawn(move || writer.run(&received))?;
         Ok(Self { items, dropped, level })
@@ -131,13 +147,18 @@ impl Log {
                 }
                 count = count.saturating_add(1);
                 if count > EVENTS_A_SECOND {
-                    log.dropped.fetch_add(1, Ordering::Relaxed);
+                    log.dropped.one();
                     return true;
                 }
             }
             log.put(Item::Event(time::now_ms(), event.clone()));
             true
         }
+    }
+
+    /// How many lines were left out since the start.
+    pub(super) fn dropped_total(&self) -> u64 {
+        self.dropped.total.load(Ordering::Relaxed)
     }
 
     /// Waits until everything that was said is written.
@@ -150,7 +171,7 @@ impl Log {
 
     fn put(&self, item: Item) {
         if self.items.try_send(item).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.dropped.one();
         }
     }
 }
@@ -160,7 +181,7 @@ struct Writer {
     sink: Sink,
     form: Form,
     level: Level,
-    dropped: Arc<AtomicU64>,
+    dropped: Arc<Dropped>,
 }
 
 impl Writer {
@@ -179,14 +200,14 @@ impl Writer {
                     drop(done);
                 }
             }
-            if self.dropped.load(Ordering::Relaxed) > 0 && self.sink.is_second_over() {
+            if self.dropped.untold.load(Ordering::Relaxed) > 0 && self.sink.is_second_over() {
                 self.say_dropped();
             }
         }
     }
 
     fn say_dropped(&mut self) {
-        let count = self.dropped.swap(0, Ordering::Relaxed);
+        let count = self.dropped.untold.swap(0, Ordering::Relaxed);
         if count > 0 {
             let fields = Map::from_iter([("count".to_owned(), json!(count))]);
             self.write(time::now_ms(), &Line { level: Level::Warn, event: "events_dropped", fields });

@@ -1,7 +1,7 @@
 //! What lines look like, and what is left out.
 
 use super::*;
-use relaymesh_core::{id::TaskId, op::Kind, task::Status};
+use relaymesh_core::{id::TaskId, lanes::Priority, op::Kind, task::Status};
 use relaymesh_runtime::driver::StepEvent;
 
 fn event(kind: Kind, status: Status, task: Status) -> Event {
@@ -9,6 +9,7 @@ fn event(kind: Kind, status: Status, task: Status) -> Event {
         index: 0,
         name: "fetch".parse().unwrap(),
         agent: "curl".parse().unwrap(),
+        lane: Priority::Normal,
         status,
         attempt: 2,
         error: Some("exit code 7: \"no\"".to_owned()),
@@ -72,7 +73,7 @@ fn a_log_that_is_behind_counts_what_it_leaves_out_and_holds_nobody_up() {
     for _ in 0..5 {
         log.say(Level::Info, "up", json!({}));
     }
-    assert_eq!((received.try_iter().count(), log.dropped.load(Ordering::Relaxed)), (2, 3));
+    assert_eq!((received.try_iter().count(), log.dropped_total()), (2, 3));
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn at_info_only_so_many_events_a_second_are_kept_but_every_failure() {
     let seconds = u32::try_from(begun.elapsed().as_secs()).unwrap() + 1;
     let kept = received.try_iter().count();
     assert!((4_000..=3_000 + (EVENTS_A_SECOND * seconds) as usize).contains(&kept), "{kept}");
-    assert_eq!(kept + usize::try_from(log.dropped.load(Ordering::Relaxed)).unwrap(), 6_000);
+    assert_eq!(kept + usize::try_from(log.dropped_total()).unwrap(), 6_000);
 }
 
 #[test]
@@ -100,5 +101,5 @@ fn what_the_level_does_not_ask_for_is_not_even_passed_on() {
     watcher(&event(Kind::ClaimWork, Status::Running, Status::Running));
     watcher(&event(Kind::FailJob, Status::Retrying, Status::Running));
     log.say(Level::Info, "up", json!({}));
-    assert_eq!((received.try_iter().count(), log.dropped.load(Ordering::Relaxed)), (1, 0));
+    assert_eq!((received.try_iter().count(), log.dropped_total()), (1, 0));
 }
