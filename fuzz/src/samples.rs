@@ -52,6 +52,7 @@ pub(crate) fn header(seq: u64) -> Header {
         scope: scopes::scope(seq),
         write_class: WriteClass::Strong,
         causal_deps: if seq.is_multiple_of(2) { Vec::new() } else { vec![OpId::new(NOW_MS, 7)] },
+        via: None,
     }
 }
 
@@ -147,6 +148,7 @@ pub(crate) fn body(kind: Kind) -> Body {
         Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
         Kind::FanOut => Body::FanOut { held, count: 300 },
         Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
+        Kind::AuditEvent => Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] },
         Kind::AcquireLock
         | Kind::RenewLock
         | Kind::ReleaseLock

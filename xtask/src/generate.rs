@@ -3,7 +3,11 @@
 use crate::run::{Cmd, Failure, Result, Workspace};
 
 /// What is made, and by which option of `relaymesh reference`.
-const PAGES: [(&str, &str); 2] = [("docs/reference/cli.md", "--cli"), ("docs/reference/settings.md", "--settings")];
+const PAGES: [(&str, &str); 3] = [
+    ("docs/reference/cli.md", "--cli"),
+    ("docs/reference/settings.md", "--settings"),
+    ("docs/reference/openapi.json", "--openapi"),
+];
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
     for (page, option) in PAGES {

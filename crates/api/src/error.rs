@@ -115,16 +115,28 @@ codes! {
     "0006" BadAgents      "bad_agents"      Usage         [];
     "0030" BadSettings    "bad_settings"    Usage         ["`relaymesh settings show` lists every setting with its bounds"];
     "0031" BadSecret      "bad_secret"      Usage         [];
+    "0045" WrongMedia       "wrong_media" Usage ["send JSON with `Content-Type: application/json`"];
+    "0048" WrongMethod      "wrong_method" Usage ["writes are POST; /api/v1/openapi.json lists every route"];
+    "0050" TooSlow          "too_slow" Usage [];
+    "0051" OpenAddress      "open_address" Usage ["set `http_tls_cert` and `http_tls_key`, or listen on 127.0.0.1"];
     "0007" NoFile         "no_file"         NotFound      [];
     "0008" NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
     "0009" NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
     "0010" NoStep         "no_step"         NotFound      [];
     "0034" NoNamespace    "no_namespace"    NotFound      ["`relaymesh ns list` shows those that are there"];
     "0032" NoSecret       "no_secret"       NotFound      ["`relaymesh secret list` shows the names"];
+    "0047" NoRoute          "no_route" NotFound ["/api/v1/openapi.json lists every route"];
+    "0052" NoContent        "no_content" NotFound [];
+    "0053" NoToken          "no_token" NotFound ["`relaymesh token list` shows the names"];
     "0011" Refused        "refused"         Refused       [];
     "0012" Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
     "0013" KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
     "0014" NotConfirmed   "not_confirmed"   Refused       [];
+    "0041" NotAuthenticated "not_authenticated" Refused ["send `Authorization: Bearer TOKEN`; the first token is in http-token in the root"];
+    "0042" Forbidden        "forbidden" Refused ["`relaymesh token list` shows what each token may do"];
+    "0043" WrongHost        "wrong_host" Refused ["name the host in `http_hosts` if it is yours"];
+    "0044" ForeignPage      "foreign_page" Refused [];
+    "0049" ChangedMeanwhile "changed_meanwhile" Refused ["look at what is there now, and repeat the change with its revision"];
     "0015" RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it (`relaymesh down` stops a daemon, Ctrl-C a command): nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
     "0016" Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
     "0017" Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
@@ -139,6 +151,7 @@ codes! {
     "0025" DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
     "0026" Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
     "0027" Busy           "busy"            InUse         ["try again in a moment"];
+    "0046" TooMany          "too_many" InUse ["wait as long as `Retry-After` says"];
     "0028" StoreIo        "store_io"        Io            ["see that the disk is sound and has room, and that the root may be written; then repeat the command"];
     "0029" Internal       "internal"        Io            ["this is a defect in RelayMesh: please report it with the message above"];
 }
@@ -335,6 +348,19 @@ mod tests {
         RM0032 no_secret
         RM0033 secret_key
         RM0034 no_namespace
+        RM0041 not_authenticated
+        RM0042 forbidden
+        RM0043 wrong_host
+        RM0044 foreign_page
+        RM0045 wrong_media
+        RM0046 too_many
+        RM0047 no_route
+        RM0048 wrong_method
+        RM0049 changed_meanwhile
+        RM0050 too_slow
+        RM0051 open_address
+        RM0052 no_content
+        RM0053 no_token
         ");
         known.dedup_by_key(|(number, _)| *number);
         assert_eq!(known.len(), Code::ALL.len(), "two codes have one number");

@@ -2,11 +2,12 @@
 
 use crate::{commands::Command, error::Error, settings};
 use clap::{Args, Parser};
+use relaymesh_api::flow;
 use relaymesh_core::{
     id::RequestId,
     name::Name,
     task::{
-        request::{Prepared, Request, RetryRequest, StepRequest},
+        request::{Prepared, Request},
         spec::IdempotencyKey,
     },
 };
@@ -89,7 +90,7 @@ fn fixed(text: &str) -> Name {
 /// The login name, if it is a name; the source is this program.
 fn caller() -> Caller {
     let login = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok()?.parse().ok());
-    Caller { author: login.unwrap_or_else(|| fixed("local")), source: fixed("cli") }
+    Caller::new(login.unwrap_or_else(|| fixed("local")), fixed("cli"))
 }
 
 /// What makes a submit the same as another one (D5).
@@ -118,20 +119,12 @@ impl Key {
         let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
         let id = self.request_id.or(fresh).map(IdempotencyKey::RequestId);
         let key = self.key.clone().map(IdempotencyKey::Given).or(id);
-        let prepared = request.prepare(&context.namespace, key, rand::random());
-        let mut prepared = prepared.map_err(|error| crate::flow::refused(&error, request))?;
-        let silent = |step: &StepRequest| {
-            let RetryRequest { max_attempts, base_backoff_ms, max_backoff_ms } = step.retry;
-            max_attempts.is_none() || base_backoff_ms.is_none() || max_backoff_ms.is_none()
+        // Who says everything about retries needs to ask nobody.
+        let (agents, otherwise) = if request.steps.iter().any(flow::is_silent) {
+            (crate::agents::read(&context.root)?, settings::current(context)?.settings.retry())
+        } else {
+            Default::default()
         };
-        if request.steps.iter().any(silent) {
-            let otherwise = settings::current(context)?.settings.retry();
-            let agents = crate::agents::read(&context.root)?;
-            for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
-                let agent = agents.get(&step.agent).map_or(otherwise, |script| script.retry.policy(otherwise));
-                spec.retry = step.retry.policy(agent);
-            }
-        }
-        Ok(prepared)
+        flow::prepare(request, &context.namespace, key, rand::random(), (&agents, otherwise))
     }
 }

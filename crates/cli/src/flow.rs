@@ -5,11 +5,12 @@
 
 pub(crate) mod graph;
 mod json;
-pub(crate) mod schema;
 mod yaml;
 
 use crate::error::{Code, Error, Place};
 use relaymesh_agents::Agents;
+use relaymesh_api::flow::{bad_flow, beginning};
+pub(crate) use relaymesh_api::flow::{refused, schema};
 use relaymesh_core::{
     content::CONTENT_BYTES_MAX,
     suggest,
@@ -19,10 +20,6 @@ use std::{
     io::{ErrorKind, Read as _},
     path::Path,
 };
-
-/// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
-/// of megabytes, and its keys and values as long as that.
-const SHOWN_CHARS_MAX: usize = 160;
 
 /// The longest flow that is read.
 const FLOW_BYTES_MAX: usize = 8 << 20;
@@ -70,32 +67,6 @@ fn check(request: &Request) -> Result<(), (Error, Option<String>)> {
         | request::Error::TooLarge { .. } => (said, None),
         request::Error::Terms { field, .. } => (said, Some(format!("{field}:"))),
     })
-}
-
-/// What to say about a request that cannot be put on the log: a slip of the finger is known when it is seen.
-pub(crate) fn refused(error: &request::Error, request: &Request) -> Error {
-    let unknown = match error {
-        request::Error::Reference(bad) => bad.unknown.clone(),
-        request::Error::UnknownStep { unknown, .. } => {
-            Some((unknown.to_string(), request.steps.iter().map(|step| step.id.to_string()).collect()))
-        }
-        request::Error::Graph(_)
-        | request::Error::Input { .. }
-        | request::Error::Given { .. }
-        | request::Error::Canonical(_)
-        | request::Error::InputTooLong { .. }
-        | request::Error::Terms { .. }
-        | request::Error::TooLarge { .. } => None,
-    };
-    let mut said = bad_flow(&error.to_string());
-    if let Some((word, known)) = unknown {
-        let near = suggest::nearest(&word, known.iter().map(String::as_str));
-        said.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
-        if !known.is_empty() {
-            said.hints.push(beginning(&format!("known here: {}", known.join(", "))));
-        }
-    }
-    said
 }
 
 /// The flow with its input, which must be as its schema says.
@@ -153,16 +124,6 @@ fn text_place(text: &str, file: &str, words: &str) -> Option<Place> {
 fn place(text: &str, line: usize, column: usize) -> Option<Place> {
     let shown = text.lines().nth(line.checked_sub(1)?).unwrap_or_default();
     Some(Place { file: String::new(), line, column: column.max(1), text: beginning(shown) })
-}
-
-fn beginning(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS_MAX).collect()
-}
-
-/// What a parser says about a flow. Parsers quote what they found, and it may be long.
-fn bad_flow(message: &str) -> Error {
-    let cut = message.char_indices().nth(2 * SHOWN_CHARS_MAX).map(|(at, _)| format!("{}…", &message[..at]));
-    Error::new(Code::BadFlow, cut.unwrap_or_else(|| message.to_owned()))
 }
 
 /// What to say about a field that nobody knows.

@@ -146,6 +146,7 @@ fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Resul
         }
         (Scope::Log, None) => match &op.body {
             Body::Checkpoint { pos, heads, state } => Ok(checkpoint::check(*pos, heads, *state)?),
+            Body::AuditEvent { .. } => Ok(()),
             task_bodies!() | lock_bodies!() | message_bodies!() | namespace_bodies!() | Body::PurgeScope {} => {
                 Err(Refusal::WrongScope { kind, scope })
             }

@@ -139,7 +139,8 @@ impl<B: Blobs> Scripts<B> {
                 finished(Finished { hold, outcome: outcome(end, &results), left: left.map(Box::new) });
             }
         });
-        let processes = Processes::new(&owner, &vault.files(), {
+        let hidden: Vec<_> = vault.files().into_iter().chain([vault.root().join(crate::token::FIRST_FILE)]).collect();
+        let processes = Processes::new(&owner, &hidden, {
             let over = Arc::clone(&over);
             move |key, ended| over(key, ended)
         });

@@ -76,7 +76,7 @@ impl Want {
         let repository: RepositoryName =
             named.parse().map_err(|error| format!("`{named}` cannot be locked: {error}"))?;
         let key: Key = format!("branch/{branch}").parse().map_err(|error| format!("branch `{branch}`: {error}"))?;
-        let caller = Caller { author: self.holder.clone(), source: self.holder.clone() };
+        let caller = Caller::new(self.holder.clone(), self.holder.clone());
         let acquire = LockCommand::Acquire {
             namespace: self.namespace.clone(),
             repository: repository.clone(),

@@ -100,7 +100,7 @@ impl Call {
             Actor::Recipient(n) => format!("recipient-{n}"),
             Actor::Janitor(n) => format!("janitor-{n}"),
         };
-        Caller { author: name(&author), source: name(&format!("call-{}", self.id)) }
+        Caller::new(name(&author), name(&format!("call-{}", self.id)))
     }
 
     pub(crate) fn verb(&self) -> &'static str {
@@ -124,6 +124,7 @@ impl Call {
             | Command::Record { .. }
             | Command::Life(_)
             | Command::CreateNamespace { .. }
+            | Command::Note { .. }
             | Command::Deny { .. } => None,
         }
     }
@@ -143,6 +144,7 @@ pub(crate) fn verb(command: &Command) -> &'static str {
         Command::Deny { .. } => "deny",
         Command::Record { .. } => "record",
         Command::CreateNamespace { .. } => "create namespace",
+        Command::Note { .. } => "note",
         Command::Life(LifeCommand::Purge { .. }) => "purge",
         Command::Life(LifeCommand::Sweep { .. }) => "sweep",
         Command::Life(LifeCommand::SweepKeys { .. }) => "sweep keys",
@@ -178,6 +180,7 @@ pub(crate) fn scope_of(command: &Command) -> Option<Scope> {
         }
         Command::Lock(command) => Some(Scope::Repository(repository_of(command))),
         Command::CreateNamespace { name, .. } => Some(Scope::Namespace(NamespaceId::of(name))),
+        Command::Note { .. } => Some(Scope::Log),
         Command::Message(MessageCommand::Take { .. }) => None,
         Command::Message(MessageCommand::Send(letter)) => letter.thread.map(Scope::Thread),
         Command::Message(

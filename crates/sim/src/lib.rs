@@ -20,6 +20,7 @@ macro_rules! absent_bodies {
             | relaymesh_core::op::Body::PurgeScope {}
             | relaymesh_core::op::Body::Checkpoint { .. }
             | relaymesh_core::op::Body::CreateNamespace { .. }
+            | relaymesh_core::op::Body::AuditEvent { .. }
     };
 }
 

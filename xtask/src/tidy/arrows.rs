@@ -33,7 +33,7 @@ const TABLE: [Arrows; 11] = [
     Arrows { package: SQLITE, normal: &[STORE, CORE], dev: &[] },
     Arrows { package: AGENTS, normal: &[CORE], dev: &[FAKE] },
     Arrows { package: RUNTIME, normal: &[AGENTS, STORE, CORE], dev: &[SQLITE] },
-    Arrows { package: API, normal: &[RUNTIME, STORE, CORE], dev: &[] },
+    Arrows { package: API, normal: &[RUNTIME, AGENTS, STORE, CORE], dev: &[] },
     Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], dev: &[FAKE] },
     // A tool for developers: it calls every decoder, wherever it is.
     Arrows { package: FUZZ, normal: &[CLI, SQLITE, STORE, CORE], dev: &[] },

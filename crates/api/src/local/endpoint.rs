@@ -23,6 +23,9 @@ pub struct Endpoint {
     pub version: String,
     /// Its socket.
     pub socket: PathBuf,
+    /// Where its HTTP API is reached, if there is one.
+    #[serde(default)]
+    pub http: Option<String>,
 }
 
 impl Endpoint {

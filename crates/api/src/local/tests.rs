@@ -9,7 +9,7 @@ fn name(text: &str) -> Name {
 
 #[test]
 fn a_question_has_these_bytes() {
-    let caller = Caller { author: name("ann"), source: name("cli") };
+    let caller = Caller::new(name("ann"), name("cli"));
     let reason = "wrong".to_owned();
     let task = relaymesh_core::id::TaskId::from_bytes([7; 16]);
     let command = Command::Cancel { task, mode: relaymesh_core::op::CancelMode::Soft, reason };

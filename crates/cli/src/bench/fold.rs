@@ -112,6 +112,7 @@ fn history() -> (Vec<Op>, Op) {
             scope: Scope::Task(task),
             write_class: WriteClass::AppendOnly,
             causal_deps: Vec::new(),
+            via: None,
         };
         Op { pos: number, header, body }
     };

@@ -107,7 +107,7 @@ impl Load {
         let name = |text: &str| text.parse::<Name>().expect("a literal name");
         Self {
             handle,
-            caller: Caller { author: name("bench"), source: name("bench") },
+            caller: Caller::new(name("bench"), name("bench")),
             namespace: name("default"),
             agent: name("echo"),
             sent: 0,

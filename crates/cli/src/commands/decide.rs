@@ -39,7 +39,7 @@ pub(super) fn decide(
     let rows = lookup::task(&mut reader, decision.task)?;
     let index = asked::choose(&rows, decision.step)?;
     let asked = Asked::load(&mut reader, &rows, index)?;
-    output::note(&asked.to_text());
+    output::note(&asked::to_text(&asked));
     match decision.cited {
         Some(cited) if cited != asked.hash => {
             let message = format!("step `{}` asks {}; the decision is about {cited}", asked.name, asked.hash);

@@ -9,8 +9,7 @@ use crate::{
     output,
 };
 use clap::Subcommand;
-use relaymesh_core::task::{request::Request, spec::Schedule};
-use serde_json::json;
+use relaymesh_core::task::request::{Prepared, Request};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -94,12 +93,11 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         Command::Check { flow, input } => {
             let request = flow::read(flow, &agents::read(&context.root)?)?;
             let request = if input.is_some() { flow::given(request, input.as_deref())? } else { request };
-            let schedule = schedule(&request, context)?;
-            checked(&request, &schedule, context);
+            checked(&request, &prepared(&request, context)?, context);
         }
         Command::Graph { flow, format } => {
             let request = flow::read(flow, &agents::read(&context.root)?)?;
-            let drawing = graph::draw(&schedule(&request, context)?, *format);
+            let drawing = graph::draw(&prepared(&request, context)?.schedule, *format);
             output::text(context, "drawing", &drawing);
         }
         Command::Schema => output::document(context, schema::FLOW),
@@ -107,26 +105,15 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn schedule(request: &Request, context: &Context) -> Result<Schedule, Error> {
-    let prepared = request.prepare(&context.namespace, None, 0).map_err(|error| flow::refused(&error, request))?;
-    Ok(prepared.schedule)
+fn prepared(request: &Request, context: &Context) -> Result<Prepared, Error> {
+    request.prepare(&context.namespace, None, 0).map_err(|error| flow::refused(&error, request))
 }
 
-fn checked(request: &Request, schedule: &Schedule, context: &Context) {
+fn checked(request: &Request, prepared: &Prepared, context: &Context) {
+    let schedule = &prepared.schedule;
     let steps = schedule.steps.len();
     if context.json {
-        let name = |of: &u16| &schedule.steps[usize::from(*of)].name;
-        let steps = schedule.steps.iter().map(|step| {
-            json!({
-                "step": step.name, "agent": step.agent, "depends_on": step.depends_on.iter().map(name).collect::<Vec<_>>(),
-                "when": step.when(), "foreach": step.foreach(), "asks": step.approve.as_ref().map(|ask| &ask.text),
-                "compensates": step.compensates.as_ref().map(name),
-            })
-        });
-        let steps = steps.collect::<Vec<_>>();
-        output::value(
-            &json!({ "name": schedule.name, "fingerprint": schedule.fingerprint, "input": request.input, "steps": steps }),
-        );
+        output::value(&relaymesh_api::flow::outline(request, prepared));
         return;
     }
     output::line(&format!("{}: {steps} step{}, no mistake found", schedule.name, if steps == 1 { "" } else { "s" }));

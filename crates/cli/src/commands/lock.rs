@@ -8,15 +8,14 @@ use crate::{
     output, root, time,
 };
 use clap::Subcommand;
+use relaymesh_api::view::lock;
 use relaymesh_core::{
     id::LeaseToken,
-    kernel::Rows,
     lock::{Case, EDIT_TTL_MS, Key, Lock, Mode, Repository, RepositoryName},
     name::Name,
     op::HeldLock,
 };
 use relaymesh_runtime::driver::{Answer, Command as DriverCommand, LockCommand};
-use relaymesh_store::Reader as _;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -40,7 +39,7 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Renew {
         /// What `acquire` printed
-        #[arg(value_name = "HELD", value_parser = held)]
+        #[arg(value_name = "HELD", value_parser = lock::held)]
         held: HeldLock,
         /// In which repository
         #[arg(long, value_name = "NAME", default_value = "")]
@@ -53,7 +52,7 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Release {
         /// What `acquire` printed
-        #[arg(value_name = "HELD", value_parser = held)]
+        #[arg(value_name = "HELD", value_parser = lock::held)]
         held: HeldLock,
         /// In which repository
         #[arg(long, value_name = "NAME", default_value = "")]
@@ -114,9 +113,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     if let Answer::Locked { held, deadline_ms } = answer {
         let proof = format!("{}:{}", held.token, held.fence);
         if context.json {
-            output::value(&json!({
-                "held": proof, "token": held.token, "fence": held.fence, "deadline_ms": deadline_ms,
-            }));
+            output::value(&lock::held_json(held, deadline_ms));
         } else {
             output::line(&proof);
             output::note(&format!("yours until {}", time::rfc3339(deadline_ms)));
@@ -135,29 +132,16 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
 
 /// Works while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
-    const PAGE: usize = 256;
     let mut reader = root::read(&context.root)?;
     let mut lines =
         vec![["REPOSITORY", "KEY", "MODE", "HOLDER", "FENCE", "UNTIL", "PURPOSE"].map(str::to_owned).to_vec()];
-    let mut last = None;
-    loop {
-        let page = reader.scopes(last, PAGE)?;
-        let Some(newest) = page.last() else { break };
-        last = Some(*newest);
-        for scope in page {
-            let Some(Rows::Repository(rows)) = reader.scope(scope)? else { continue };
-            if rows.repository.namespace != context.namespace {
-                continue;
-            }
-            for lock in rows.locks.values() {
-                if context.json {
-                    output::line(&line_json(&rows.repository, lock).to_string());
-                } else {
-                    lines.push(line(&rows.repository, lock));
-                }
-            }
+    lock::each(&mut reader, &context.namespace, |repository, held| {
+        if context.json {
+            output::line(&lock::to_json(repository, held).to_string());
+        } else {
+            lines.push(line(repository, held));
         }
-    }
+    })?;
     if !context.json {
         output::rows(&lines);
     }
@@ -175,18 +159,4 @@ fn line(repository: &Repository, lock: &Lock) -> Vec<String> {
         format!("{}{over}", time::rfc3339(lock.deadline_ms)),
         output::short(&lock.purpose, 40),
     ]
-}
-
-fn line_json(repository: &Repository, lock: &Lock) -> serde_json::Value {
-    json!({
-        "repository": repository.name, "key": lock.key, "mode": lock.mode, "case": lock.case, "holder": lock.holder,
-        "owner": lock.owner, "fence": lock.fence, "acquired_ms": lock.acquired_ms, "deadline_ms": lock.deadline_ms,
-        "purpose": lock.purpose,
-    })
-}
-
-fn held(text: &str) -> Result<HeldLock, String> {
-    let wrong = || format!("`{text}` is not TOKEN:FENCE, as `lock acquire` prints it");
-    let (token, fence) = text.split_once(':').ok_or_else(wrong)?;
-    Ok(HeldLock { token: token.parse().map_err(|_| wrong())?, fence: fence.parse().map_err(|_| wrong())? })
 }

@@ -22,6 +22,7 @@ pub(crate) mod man;
 pub(crate) mod metrics;
 pub(crate) mod msg;
 pub(crate) mod ns;
+pub(crate) mod open;
 pub(crate) mod purge;
 pub(crate) mod reference;
 pub(crate) mod restore;
@@ -31,6 +32,7 @@ pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod task;
+pub(crate) mod token;
 pub(crate) mod up;
 pub(crate) mod usage;
 
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     SettingsHistory(settings::HistoryArgs),
     #[command(subcommand)]
     Secret(secret::Command),
+    #[command(subcommand)]
+    Token(token::Command),
+    Open(open::Args),
     #[command(subcommand)]
     Audit(audit::Command),
     #[command(subcommand)]
@@ -124,6 +129,8 @@ impl Command {
             Self::ReloadSettings(args) => settings::reload(&args, context),
             Self::SettingsHistory(args) => settings::history(&args, context),
             Self::Secret(command) => secret::run(&command, context),
+            Self::Token(command) => token::run(command, context),
+            Self::Open(args) => open::run(&args, context),
             Self::Audit(command) => audit::run(command, context),
             Self::Log(command) => log::run(command, context),
             Self::Metrics(args) => metrics::run(&args, context),

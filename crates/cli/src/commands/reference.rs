@@ -11,7 +11,7 @@ use relaymesh_runtime::settings::page;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo xtask gen                     writes docs/reference/cli.md and settings.md
+  cargo xtask gen                     writes docs/reference/cli.md, settings.md and openapi.json
   relaymesh reference --commands      every command, one a line";
 
 const HEAD: &str = "\
@@ -32,14 +32,21 @@ pub(crate) struct Args {
     /// The page of all settings instead
     #[arg(long, conflicts_with = "commands")]
     settings: bool,
-    /// The page of all commands, as without any option
+    /// The OpenAPI document of the HTTP API instead
     #[arg(long, conflicts_with_all = ["commands", "settings"])]
+    openapi: bool,
+    /// The page of all commands, as without any option
+    #[arg(long, conflicts_with_all = ["commands", "settings", "openapi"])]
     cli: bool,
 }
 
 pub(crate) fn run(args: &Args, _: &Context) -> Result<Exit, Error> {
     if args.settings {
         output::line(page::reference().trim_end());
+        return Ok(Exit::Done);
+    }
+    if args.openapi {
+        output::line(&format!("{:#}", relaymesh_api::http::document()));
         return Ok(Exit::Done);
     }
     let mut cli = Cli::command();

@@ -7,9 +7,9 @@ use crate::{
     output, root, settings, time,
 };
 use clap::Subcommand;
-use relaymesh_api::local::Client;
+use relaymesh_api::{local::Client, view::setting};
 use relaymesh_runtime::settings::{
-    Effect, Loaded, Setting, TABLE, Value,
+    Effect, Setting, TABLE,
     history::{self, ENTRIES_MAX},
     page,
 };
@@ -91,19 +91,12 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 }
 
 fn show(context: &Context) -> Result<Exit, Error> {
-    let Loaded { settings, sources } = settings::current(context)?;
-    let all = TABLE.iter().zip(settings.values().into_iter().zip(sources));
+    let loaded = settings::current(context)?;
     if context.json {
-        let rows = all.map(|(setting, (value, source))| {
-            json!({
-                "name": setting.name, "value": number(value), "default": number(setting.default),
-                "source": source.as_str(), "effect": setting.effect.as_str(), "about": setting.about,
-                "min": setting.bound.map(|(min, _)| min), "max": setting.bound.map(|(_, max)| max),
-            })
-        });
-        output::value(&rows.collect());
+        output::value(&setting::to_json(&loaded));
         return Ok(Exit::Done);
     }
+    let all = TABLE.iter().zip(loaded.settings.values().into_iter().zip(loaded.sources));
     let mut rows = vec![["SETTING", "VALUE", "DEFAULT", "FROM", "A CHANGE COUNTS"].map(str::to_owned).to_vec()];
     rows.extend(all.map(|(setting, (value, source))| {
         let Setting { name, default, effect, .. } = setting;
@@ -119,13 +112,6 @@ fn counts(effect: Effect) -> &'static str {
     match effect {
         Effect::AtOnce | Effect::NewWork | Effect::NextStart => effect.as_str(),
         Effect::NotYet => "no effect yet: what it is for does not exist yet",
-    }
-}
-
-fn number(value: Value) -> serde_json::Value {
-    match value {
-        Value::Number(number) => json!(number),
-        Value::Flag(flag) => json!(flag),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use relaymesh_api::{
     health::{Health, Reason},
-    local::{Client, Status},
+    local::{Client, Endpoint, Status},
 };
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
@@ -31,10 +31,11 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let Some(client) = Client::connect(&context.root, &context.caller)? else { return Err(none(context)) };
     let status = client.status()?;
     let health = status.health();
+    let url = Endpoint::read(&context.root).ok().flatten().and_then(|endpoint| endpoint.http);
     if context.json {
-        output::value(&json(&status, &health));
+        output::value(&json(&status, &health, url.as_deref()));
     } else {
-        output::line(&text(&status, &health));
+        output::line(&text(&status, &health, url.as_deref()));
     }
     let stopping = health.reasons.iter().find_map(|reason| Some((reason.trouble.stops_with()?, reason)));
     match stopping {
@@ -51,8 +52,9 @@ fn none(context: &Context) -> Error {
     }
 }
 
-fn json(status: &Status, health: &Health) -> serde_json::Value {
+fn json(status: &Status, health: &Health, url: Option<&str>) -> serde_json::Value {
     let mut value = json!(status);
+    value["http"] = json!(url);
     let held = status.held.iter();
     let held =
         held.map(|held| json!({ "who": held.who, "until": time::rfc3339(held.until_ms), "because": held.because }));
@@ -65,7 +67,7 @@ fn json(status: &Status, health: &Health) -> serde_json::Value {
     value
 }
 
-fn text(status: &Status, health: &Health) -> String {
+fn text(status: &Status, health: &Health, url: Option<&str>) -> String {
     let Status { pid, version, node, pos, running, ready, waiting, low_starvation_count, clients, .. } = status;
     let settings = status
         .settings_problem
@@ -85,6 +87,7 @@ fn text(status: &Status, health: &Health) -> String {
     let rows = [
         ("daemon", format!("pid {pid}, version {version}, up {up}")),
         ("ready", output::clean(&ready_word)),
+        ("http", url.unwrap_or("it does not listen").to_owned()),
         ("node", node.to_string()),
         ("log", format!("{pos} ops")),
         ("steps", format!("{running} running, {ready} ready in memory")),

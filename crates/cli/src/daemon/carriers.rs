@@ -48,7 +48,7 @@ impl Carriers {
         let agents = agents::read(&context.root)?;
         let as_source = |source: &str| {
             let source = source.parse::<Name>().map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-            Ok::<_, Error>(Caller { author: context.caller.author.clone(), source })
+            Ok::<_, Error>(Caller::new(context.caller.author.clone(), source))
         };
         let warns = log.clone();
         let (posted, to_post) = mpsc::channel();

@@ -2,6 +2,7 @@
 
 use super::{
     carriers::Carriers,
+    http::{self, Http},
     log::{FILE, Form, Level, Log},
     metrics::Metrics,
     notify,
@@ -11,13 +12,16 @@ use super::{
     upkeep::{self, Errand},
 };
 use crate::{
+    agents,
     args::Context,
     error::{Code, Error},
     root,
     session::{self, Session, Work},
     settings, time,
 };
+use relaymesh_agents::Agents;
 use relaymesh_api::{
+    http::Listening,
     local::{self, Desk, Endpoint, HeldAgent, Status},
     metrics::Counts,
 };
@@ -30,7 +34,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, RwLock,
         mpsc::{self, Receiver, Sender},
     },
     thread::{self, JoinHandle},
@@ -97,6 +101,7 @@ struct Daemon {
     log: Log,
     stops: Receiver<Stop>,
     carriers: Carriers,
+    http: Option<Http>,
     upkeep: (Sender<Errand>, JoinHandle<()>),
     /// Told, it ends the socket.
     io: (oneshot::Sender<()>, JoinHandle<()>),
@@ -116,6 +121,7 @@ impl Daemon {
             log.say(Level::Info, "root_made", json!({ "root": context.root }));
         }
         let node = root::reader(&store)?.head()?.chain.origin;
+        let listening = http::bind(&loaded.settings, &context.root, &log)?;
         let socket =
             Endpoint::socket(&context.root, &node.to_string()).map_err(|error| failed("name its socket", &error))?;
         let (stop, stops) = mpsc::channel();
@@ -130,7 +136,12 @@ impl Daemon {
         let for_live = (Arc::clone(&news), session.handle().clone(), errands.clone());
         let live = Arc::new(Live::new(layers, loaded, for_live, log.clone()));
         let carriers = Carriers::start(context, &session, node, &live, &log)?;
-        let told = Box::new(carriers.agents());
+        let known: http::Known = Arc::new(RwLock::new(Arc::new(agents::read(&context.root)?)));
+        let (carried, shared) = (carriers.agents(), Arc::clone(&known));
+        let told = Box::new(move |agents: &Agents| {
+            carried(agents);
+            *shared.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(agents.clone());
+        });
         let reload = Reload::new(context.root.clone(), news, session.handle().clone(), told);
         let files = Arc::new(Files {
             root: context.root.clone(),
@@ -139,22 +150,26 @@ impl Daemon {
             live,
             log: log.clone(),
         });
-        let desk = desk(&session, &files, (node, last), metrics, &stop);
+        let says = says(&files, (node, last));
+        let desk = desk(&session, &files, &says, metrics, &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
+        let url = listening.as_ref().map(Listening::url);
+        let start_http = |listening| Http::start(context, listening, &session, &files, known, (says, &log));
+        let http = listening.map(start_http).transpose()?;
         let (root, handle, caller) = (context.root.clone(), session.handle().clone(), context.caller.clone());
         let sweeping =
             spawn("upkeep", move || upkeep::run(&root, &handle, &caller, (&files.live, &files.log), &received))?;
-        let endpoint =
-            Endpoint { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), socket: socket.clone() };
+        let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
+        let endpoint = Endpoint { pid, version, socket: socket.clone(), http: url.clone() };
         endpoint.write(&context.root).map_err(|error| failed("say where it is", &error))?;
-        let at = json!({ "pid": endpoint.pid, "root": context.root, "socket": socket, "version": endpoint.version });
+        let at = json!({ "pid": endpoint.pid, "root": context.root, "socket": socket, "http": url, "version": endpoint.version });
         log.say(Level::Info, "up", at);
         notify::tell("READY=1");
         if manner.is_child {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
         let (root, upkeep) = (context.root.clone(), (errands, sweeping));
-        Ok(Self { session, root, socket, log, stops, carriers, upkeep, io })
+        Ok(Self { session, root, socket, log, stops, carriers, http, upkeep, io })
     }
 
     fn drive(
@@ -195,9 +210,15 @@ impl Daemon {
         // Whoever connects from now on finds no daemon, and starts one as soon as this one has let go of the root.
         let removed = Endpoint::remove(&self.root, &self.socket);
         let _ = self.upkeep.0.send(Errand::End);
+        if let Some(http) = &self.http {
+            http.close();
+        }
         let finished = self.session.finish(Ok::<(), Error>(()));
         let _ = self.upkeep.1.join();
         self.carriers.end();
+        if let Some(http) = self.http {
+            http.end();
+        }
         let _ = self.io.0.send(());
         let _ = self.io.1.join();
         self.log.say(Level::Info, "down", json!({}));
@@ -215,12 +236,12 @@ struct Last {
 }
 
 /// What is read from files of the root, and may change.
-struct Files {
+pub(super) struct Files {
     root: PathBuf,
     /// Below this, the store writes nothing; as it was at the start.
     needed_bytes: u64,
-    reload: Reload,
-    live: Arc<Live>,
+    pub(super) reload: Reload,
+    pub(super) live: Arc<Live>,
     log: Log,
 }
 
@@ -238,31 +259,32 @@ impl Files {
     }
 }
 
-/// What the socket stands in front of.
-fn desk(
-    session: &Session,
-    files: &Arc<Files>,
-    (node, last): (NodeId, Arc<Mutex<Last>>),
-    metrics: Metrics,
-    stop: &Sender<Stop>,
-) -> Desk<FileBlobs> {
-    let (started_ms, told) = (time::now_ms(), stop.clone());
-    let [for_reload, for_settings, for_status] = [(); 3].map(|()| Arc::clone(files));
-    let status = Arc::new(move |glance| Status {
-        settings_problem: for_status.live.problem(),
-        agents_problem: for_status.reload.problem(),
-        disk_free_bytes: free_bytes(&for_status.root),
-        disk_needed_bytes: for_status.needed_bytes,
-        held: held_agents(&for_status.root),
+/// How the daemon is, said to whoever asks, but for the number of clients.
+type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
+
+fn says(files: &Arc<Files>, (node, last): (NodeId, Arc<Mutex<Last>>)) -> Says {
+    let (files, started_ms) = (Arc::clone(files), time::now_ms());
+    Arc::new(move |glance| Status {
+        settings_problem: files.live.problem(),
+        agents_problem: files.reload.problem(),
+        disk_free_bytes: free_bytes(&files.root),
+        disk_needed_bytes: files.needed_bytes,
+        held: held_agents(&files.root),
         ..status(glance, node, started_ms, &last)
-    });
-    let (for_metrics, live) = (Arc::clone(&status), Arc::clone(&files.live));
+    })
+}
+
+/// What the socket stands in front of.
+fn desk(session: &Session, files: &Arc<Files>, says: &Says, metrics: Metrics, stop: &Sender<Stop>) -> Desk<FileBlobs> {
+    let (told, says, for_metrics) = (stop.clone(), Arc::clone(says), Arc::clone(says));
+    let [for_reload, for_settings] = [(); 2].map(|()| Arc::clone(files));
+    let live = Arc::clone(&files.live);
     Desk {
         handle: session.handle().clone(),
         blobs: session.blobs(),
         reload: Box::new(move || for_reload.reload.run().map(drop)),
         settings: Box::new(move |reload| for_settings.live.shown(reload)),
-        status: Box::new(move |glance| status(glance)),
+        status: Box::new(move |glance| says(glance)),
         metrics: Box::new(move |glance, clients, form| {
             let status = Status { clients, ..for_metrics(glance) };
             metrics.text(status, glance, live.settings().config().queue_capacity as u64, form)
@@ -362,6 +384,6 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|error| failed("start a thread", &error))
 }
 
-fn failed(what: &str, error: &io::Error) -> Error {
+pub(super) fn failed(what: &str, error: &io::Error) -> Error {
     Error::new(Code::DaemonFailed, format!("the daemon cannot {what}: {error}"))
 }

@@ -6,6 +6,7 @@ use super::{
     upkeep::Errand,
 };
 use crate::{error::Error, settings, time};
+use relaymesh_api::view::setting;
 use relaymesh_runtime::{
     driver::Handle,
     scripts::{Limits, News},
@@ -15,7 +16,10 @@ use relaymesh_runtime::{
     },
 };
 use serde_json::json;
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc::Sender};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError, mpsc::Sender},
+};
 
 /// The settings, and what is needed to change them.
 pub(super) struct Live {
@@ -53,6 +57,22 @@ impl Live {
     /// The values.
     pub(super) fn settings(&self) -> Settings {
         self.state().loaded.settings.clone()
+    }
+
+    /// The values and where they come from.
+    pub(super) fn loaded(&self) -> Loaded {
+        self.state().loaded.clone()
+    }
+
+    /// Changes the file if it is still the one that was seen, and takes it up.
+    pub(super) fn change(
+        &self,
+        seen: &str,
+        changes: &BTreeMap<String, serde_json::Value>,
+    ) -> Result<(Loaded, Vec<String>), Error> {
+        setting::change(&self.layers, seen, changes)?;
+        let changed = self.reload("http")?;
+        Ok((self.loaded(), changed.into_iter().map(str::to_owned).collect()))
     }
 
     /// Why the newest ones were not taken up, if they were not.

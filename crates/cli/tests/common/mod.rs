@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "these are tests, only outside of a #[test]")]
 
 pub(crate) mod house;
+pub(crate) mod web;
 pub(crate) mod wire;
 
 use serde_json::Value;

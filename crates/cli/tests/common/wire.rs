@@ -31,7 +31,7 @@ impl Wire {
         let up = house.run(&["up", "--detach"]);
         assert_eq!(up.code, 0, "{}", up.stderr);
         let name = |text: &str| text.parse().unwrap();
-        let caller = Caller { author: name("tester"), source: name("test") };
+        let caller = Caller::new(name("tester"), name("test"));
         Self(Client::connect(&house.0.root(), &caller).unwrap().expect("a daemon"))
     }
 

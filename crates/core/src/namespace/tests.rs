@@ -32,6 +32,7 @@ fn said(namespace: &str, author: &str, at_ms: u64, body: Body) -> Op {
         scope: Scope::Namespace(NamespaceId::of(&name(namespace))),
         write_class: WriteClass::Strong,
         causal_deps: Vec::new(),
+        via: None,
     };
     Op { pos: 1, header, body }
 }

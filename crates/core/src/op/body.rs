@@ -366,6 +366,13 @@ bodies! {
         /// What it is for, for people.
         about: String,
     }
+    /// Something was done, or seen, that changes no row and that somebody may ask about: about the log itself.
+    AuditEvent = 32 {
+        /// What: `settings.update`, `token.create`, `web.write.get_compat`, …
+        event: Name,
+        /// A few words about it, in the order of their names; never a value that may be secret.
+        about: Vec<(Name, String)>,
+    }
 }
 
 /// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
@@ -417,7 +424,7 @@ macro_rules! message_bodies {
 /// The bodies about the log itself, as a pattern.
 macro_rules! log_bodies {
     () => {
-        $crate::op::Body::Checkpoint { .. }
+        $crate::op::Body::Checkpoint { .. } | $crate::op::Body::AuditEvent { .. }
     };
 }
 

@@ -12,10 +12,12 @@ mod earlier;
 mod stub;
 #[cfg(test)]
 mod tests;
+mod via;
 
 pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
 pub(crate) use body::{lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies};
 pub use chain::{Break, Chain, ChainHead, Link, link_hash};
+pub use via::{VIA_FIELD_BYTES_MAX, Via};
 
 use crate::{
     hlc::Hlc,
@@ -23,7 +25,7 @@ use crate::{
     name::Name,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// The longest body that an op may carry.
 pub const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -31,8 +33,11 @@ pub const BODY_BYTES_MAX: usize = 16 * 1024;
 /// The most ops that an op may cite as its causes.
 pub const CAUSAL_DEPS_MAX: usize = 256;
 
-/// The only format there is. A change of the bytes is a decision: the golden test in `op/tests.rs` fails first.
+/// The format of an op that came from inside. A change of the bytes is a decision: the golden test in `op/tests.rs` fails first.
 const FORMAT: u8 = 1;
+
+/// The format of an op that says how it came in: the same with [`Via`] behind the header.
+const FORMAT_VIA: u8 = 2;
 
 /// An op as it was decoded. `pos` is where it arrived here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,6 +77,9 @@ pub struct Header {
     pub write_class: WriteClass,
     /// Ops that must be applied before it.
     pub causal_deps: Vec<OpId>,
+    /// How it came in, if it came from outside. It stands behind the header, and only where there is one.
+    #[serde(skip)]
+    pub via: Option<Arc<Via>>,
 }
 
 /// What an op is about.
@@ -120,7 +128,9 @@ pub enum WriteClass {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Written by a newer program, or not an op at all.
-    #[error("op format {found} is not known here (this program reads format {FORMAT}); a newer relaymesh may read it")]
+    #[error(
+        "op format {found} is not known here (this program reads {FORMAT} and {FORMAT_VIA}); a newer relaymesh may read it"
+    )]
     Format {
         /// The first byte, if there was one.
         found: u8,
@@ -146,8 +156,11 @@ pub enum DecodeError {
 impl Op {
     /// The op's bytes, appended to `out`. Called once in an op's life, by its author.
     pub fn encode(header: &Header, body: &Body, out: &mut Vec<u8>) {
-        out.push(FORMAT);
+        out.push(if header.via.is_some() { FORMAT_VIA } else { FORMAT });
         append(header, out);
+        if let Some(via) = &header.via {
+            append(via.as_ref(), out);
+        }
         append(&(body.kind() as u16, body.version()), out);
         body.encode(out);
     }
@@ -155,15 +168,23 @@ impl Op {
     /// The op in `bytes`, which arrived here at `pos`.
     pub fn decode(pos: u64, bytes: &[u8]) -> Result<Self, DecodeError> {
         let (&format, rest) = bytes.split_first().ok_or(DecodeError::Format { found: 0 })?;
-        if format != FORMAT {
+        if format != FORMAT && format != FORMAT_VIA {
             return Err(DecodeError::Format { found: format });
         }
         let damaged = |part| move |error: postcard::Error| DecodeError::Damaged { part, detail: error.to_string() };
-        let (header, rest) = postcard::take_from_bytes::<Header>(rest).map_err(damaged("header"))?;
+        let (mut header, mut rest) = postcard::take_from_bytes::<Header>(rest).map_err(damaged("header"))?;
         let deps = header.causal_deps.len();
         if deps > CAUSAL_DEPS_MAX {
             let detail = format!("it cites {deps} ops, more than {CAUSAL_DEPS_MAX}");
             return Err(DecodeError::Damaged { part: "header", detail });
+        }
+        if format == FORMAT_VIA {
+            let (via, after) = postcard::take_from_bytes::<Via>(rest).map_err(damaged("source"))?;
+            if !via.is_short() {
+                let detail = format!("a field is longer than {VIA_FIELD_BYTES_MAX} bytes");
+                return Err(DecodeError::Damaged { part: "source", detail });
+            }
+            (header.via, rest) = (Some(Arc::new(via)), after);
         }
         let ((kind, version), rest) = postcard::take_from_bytes::<(u16, u8)>(rest).map_err(damaged("kind"))?;
         let body = Body::decode(kind, version, rest)?;

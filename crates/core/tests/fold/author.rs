@@ -98,6 +98,7 @@ impl Author {
             scope,
             write_class: WriteClass::AppendOnly,
             causal_deps: self.cites.clone(),
+            via: None,
         }
     }
 

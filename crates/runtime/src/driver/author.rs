@@ -72,6 +72,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             scope,
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
+            via: caller.via.clone(),
         };
         Ok(Op { pos: head.pos + 1, header, body })
     }

@@ -9,11 +9,12 @@ use relaymesh_core::{
     lock::{Case, Key, Mode, RepositoryName},
     message::{Draft, State},
     name::Name,
-    op::{CancelMode, HeldLock, HeldMessage, Scope, WriteClass},
+    op::{CancelMode, HeldLock, HeldMessage, Scope, Via, WriteClass},
     task::{Refusal, Status, request::Prepared, spec::Schedule},
 };
 use relaymesh_store::{Blobs, Content, ContentKey};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One command with who asks and where the answer goes.
 pub struct Request {
@@ -33,8 +34,18 @@ pub type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 pub struct Caller {
     /// The principal that is answerable.
     pub author: Name,
-    /// From where: `cli`, `api`, …
+    /// From where: `cli`, `http`, …
     pub source: Name,
+    /// How it came in, if it came from outside (R25). Whoever is at the local socket is inside.
+    #[serde(skip)]
+    pub via: Option<Arc<Via>>,
+}
+
+impl Caller {
+    /// Somebody inside.
+    pub fn new(author: Name, source: Name) -> Self {
+        Self { author, source, via: None }
+    }
 }
 
 /// What a caller asks for.
@@ -126,6 +137,15 @@ pub enum Command {
         name: Name,
         /// What it is for, for people.
         about: String,
+    },
+    /// Write down that something was done that changes no row.
+    Note {
+        /// What.
+        event: Name,
+        /// The team or project it belongs to.
+        namespace: Name,
+        /// A few words about it, in the order of their names.
+        about: Vec<(Name, String)>,
     },
 }
 
@@ -383,6 +403,7 @@ impl Command {
             | Self::Approve { .. }
             | Self::Deny { .. }
             | Self::CreateNamespace { .. }
+            | Self::Note { .. }
             | Self::Lock(_)
             | Self::Message(
                 MessageCommand::Take { .. }
@@ -478,6 +499,11 @@ pub enum Answer {
     Done {
         /// Where it rests.
         status: Status,
+    },
+    /// It is written down, here.
+    Noted {
+        /// Where on the log.
+        pos: u64,
     },
     /// The namespace is there.
     Namespace {

@@ -107,6 +107,7 @@ pub struct Engine<R, W> {
     pub(super) waiters: HashMap<TaskId, Vec<Reply>>,
     pub(super) watchers: Vec<Watcher>,
     pub(super) listeners: Vec<Listener>,
+    pub(super) followers: Vec<Follower>,
     pub(super) window: Lanes<(TaskId, u16)>,
     pub(super) windowed: BTreeSet<StepKey>,
     /// Whether the store may hold steps that are ready and not in the window.
@@ -140,6 +141,9 @@ pub(super) type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
 /// Takes news of messages; `false` ends the subscription.
 pub(super) type Listener = Box<dyn FnMut(&Posted) -> bool + Send>;
 
+/// Takes the position of the newest durable op; `false` ends the subscription.
+pub(super) type Follower = Box<dyn FnMut(u64) -> bool + Send>;
+
 impl<R: Reader, W: World> Engine<R, W> {
     /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
     pub fn new(mut reader: R, mut world: W, config: Config) -> Result<Self, Error> {
@@ -157,7 +161,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             node,
             worker: WorkerId::from_bytes(node.to_bytes()),
             asker: asker(node),
-            itself: Caller { author: name("node")?, source: name("driver")? },
+            itself: Caller::new(name("node")?, name("driver")?),
             hlc: head.hlc().map_or_else(|| HlcClock::new(node), HlcClock::resume),
             open: Open::new(head.clone()),
             head,
@@ -178,6 +182,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             waiters: HashMap::new(),
             watchers: Vec::new(),
             listeners: Vec::new(),
+            followers: Vec::new(),
             windowed: BTreeSet::new(),
             backlog: true,
             fell_due: false,
@@ -239,6 +244,11 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Tells `listener` of messages that wait or are over, from now on, until it returns `false`.
     pub fn listen(&mut self, listener: impl FnMut(&Posted) -> bool + Send + 'static) {
         self.listeners.push(Box::new(listener));
+    }
+
+    /// Tells `follower` where the log stands after every commit that added to it, until it returns `false`.
+    pub fn follow(&mut self, follower: impl FnMut(u64) -> bool + Send + 'static) {
+        self.followers.push(Box::new(follower));
     }
 
     /// Whether the batch being decided has room for more.

@@ -220,6 +220,20 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(Answer::Compacted { ops: 0, pos: 0, horizon: pos })
     }
 
+    /// Writes down that something was done which changes no row.
+    pub(super) fn note(
+        &mut self,
+        caller: &Caller,
+        event: Name,
+        namespace: Name,
+        about: Vec<(Name, String)>,
+    ) -> Result<Answer, Error> {
+        let op = self.stamp(Scope::Log, namespace, caller, Body::AuditEvent { event, about })?;
+        kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
+        self.append(&op);
+        Ok(Answer::Noted { pos: op.pos })
+    }
+
     /// Looks at some ops and lets go of those that may go.
     fn compact(&mut self) -> Result<Answer, Error> {
         let settled = self.settled_batch();

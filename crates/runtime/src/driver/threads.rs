@@ -2,7 +2,7 @@
 
 use super::{
     command::{Answer, Caller, Command, Error, Request},
-    engine::{Config, Engine, Listener, Watcher},
+    engine::{Config, Engine, Follower, Listener, Watcher},
     event::{Event, Posted},
     meter::Meter,
     sizes::Sizes,
@@ -36,6 +36,7 @@ enum Input {
     Spent(Spend),
     Watch(Watcher),
     Listen(Listener, Sender<()>),
+    Follow(Follower),
     Look(Looker),
     Refresh,
     Configure(Box<Config>),
@@ -179,6 +180,11 @@ impl Handle {
             let _ = heard.recv();
         }
     }
+
+    /// Tells `follower` where the log stands after every commit that added to it, until it returns `false`.
+    pub fn follow(&self, follower: impl FnMut(u64) -> bool + Send + 'static) {
+        let _ = self.inputs.send(Input::Follow(Box::new(follower)));
+    }
 }
 
 /// The kernel thread: takes in what has come, decides as much as the batch has room for, and looks after the writer in
@@ -230,6 +236,7 @@ impl<R: Reader, W: World> Kernel<R, W> {
                 self.engine.listen(listener);
                 let _ = told.send(());
             }
+            Input::Follow(follower) => self.engine.follow(follower),
             Input::Refresh => self.engine.handle_refresh(),
             Input::Configure(config) => self.engine.handle_configured(*config),
             Input::Look(looker) => looker(Glance {

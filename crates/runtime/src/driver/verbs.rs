@@ -33,6 +33,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Wait { task } => return self.wait(task, reply),
             Command::Lock(command) => self.lock(&caller, command),
             Command::Message(command) => self.message(&caller, command),
+            Command::Note { event, namespace, about } => self.note(&caller, event, namespace, about),
             Command::CreateNamespace { name, about } => self.create_namespace(&caller, name, about),
             Command::Life(LifeCommand::Checkpoint) => return self.checkpoints.push((caller, reply)),
             Command::Life(command) => self.life(&caller, command),

@@ -221,10 +221,8 @@ fn json(setting: &Setting, given: &serde_json::Value) -> Result<Value, String> {
     let value = match given {
         serde_json::Value::Number(number) => number.as_u64().map(Value::Number),
         serde_json::Value::Bool(flag) => Some(Value::Flag(*flag)),
-        serde_json::Value::Null
-        | serde_json::Value::String(_)
-        | serde_json::Value::Array(_)
-        | serde_json::Value::Object(_) => None,
+        serde_json::Value::String(text) => Some(Value::Text(text.clone().into())),
+        serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => None,
     };
     value.ok_or_else(|| format!("must be {}", setting.allowed())).and_then(|value| bounded(setting, value))
 }
@@ -232,20 +230,24 @@ fn json(setting: &Setting, given: &serde_json::Value) -> Result<Value, String> {
 /// The value of a setting in a variable or an argument.
 fn word(setting: &Setting, given: &str) -> Result<Value, String> {
     let given = given.trim();
-    let value = match setting.default {
+    let value = match &setting.default {
         Value::Number(_) => given.parse().ok().map(Value::Number),
         Value::Flag(_) => given.parse().ok().map(Value::Flag),
+        Value::Text(_) => Some(Value::Text(given.to_owned().into())),
     };
     value.ok_or_else(|| format!("must be {}", setting.allowed())).and_then(|value| bounded(setting, value))
 }
 
 fn bounded(setting: &Setting, value: Value) -> Result<Value, String> {
-    match (value, setting.bound) {
-        (Value::Number(number), Some((min, max))) if (min..=max).contains(&number) => Ok(value),
-        (Value::Number(number), Some(_)) => Err(format!("is {number}; it must be {}", setting.allowed())),
-        (Value::Flag(_), None) => Ok(value),
-        (Value::Number(_), None) | (Value::Flag(_), Some(_)) => Err(format!("must be {}", setting.allowed())),
-    }
+    let is_right = match (&value, &setting.default, setting.bound) {
+        (Value::Number(number), Value::Number(_), Some((min, max))) if !(min..=max).contains(number) => {
+            return Err(format!("is {number}; it must be {}", setting.allowed()));
+        }
+        (Value::Number(_), Value::Number(_), _) | (Value::Flag(_), Value::Flag(_), _) => true,
+        (Value::Text(text), Value::Text(_), _) => setting.fits(text),
+        (Value::Number(_) | Value::Flag(_) | Value::Text(_), _, _) => false,
+    };
+    if is_right { Ok(value) } else { Err(format!("must be {}", setting.allowed())) }
 }
 
 fn wrong(source: Source, message: String) -> Error {

@@ -16,8 +16,12 @@ Made from the table in the code by `cargo xtask gen`; a test sees that it is cur
 |---|---|---|---|---|
 ";
     let row = |setting: &super::Setting| {
-        let bounds = setting.bound.map_or_else(|| "true, false".to_owned(), |(min, max)| format!("{min} to {max}"));
-        let (name, default, effect) = (setting.name, setting.default, setting.effect.as_str());
+        let bounds = match (&setting.default, setting.bound) {
+            (_, Some((min, max))) => format!("{min} to {max}"),
+            (Value::Text(_), None) => setting.allowed(),
+            (Value::Number(_) | Value::Flag(_), None) => "true, false".to_owned(),
+        };
+        let (name, default, effect) = (setting.name, &setting.default, setting.effect.as_str());
         format!("| `{name}` | {default} | {bounds} | {effect} | {} |\n", setting.about)
     };
     let tail = "
@@ -30,9 +34,10 @@ These must go together: `base_backoff_ms` is at most `max_backoff_ms`, `lease_he
 /// A JSON schema of the file.
 pub fn schema() -> serde_json::Value {
     let property = |setting: &super::Setting| {
-        let mut property = match setting.default {
+        let mut property = match &setting.default {
             Value::Number(number) => json!({ "type": "integer", "default": number }),
             Value::Flag(flag) => json!({ "type": "boolean", "default": flag }),
+            Value::Text(text) => json!({ "type": "string", "default": text }),
         };
         if let Some((min, max)) = setting.bound {
             property["minimum"] = json!(min);

@@ -1,15 +1,17 @@
 //! The one list of all settings.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{borrow::Cow, fmt, net::SocketAddr};
 
 /// The value of a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Value {
     /// A whole number.
     Number(u64),
     /// Yes or no.
     Flag(bool),
+    /// A few words.
+    Text(Cow<'static, str>),
 }
 
 impl fmt::Display for Value {
@@ -17,6 +19,7 @@ impl fmt::Display for Value {
         match self {
             Self::Number(number) => number.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
+            Self::Text(text) => text.fmt(f),
         }
     }
 }
@@ -47,13 +50,13 @@ impl Effect {
 }
 
 /// What is known about a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// Its name in the file; the variable is `RELAYMESH_` and the name in capitals.
     pub name: &'static str,
     /// What it is when nobody says anything.
     pub default: Value,
-    /// The least and the greatest number it may be; a flag has none.
+    /// The least and the greatest number it may be; a flag and a text have none.
     pub bound: Option<(u64, u64)>,
     /// From when on a change counts.
     pub effect: Effect,
@@ -69,39 +72,82 @@ impl Setting {
 
     /// What it may be, in words.
     pub fn allowed(&self) -> String {
-        self.bound
-            .map_or_else(|| "true or false".to_owned(), |(min, max)| format!("a whole number from {min} to {max}"))
+        match (&self.default, self.bound) {
+            (_, Some((min, max))) => format!("a whole number from {min} to {max}"),
+            (Value::Text(_), None) => self.form().0.to_owned(),
+            (Value::Number(_) | Value::Flag(_), None) => "true or false".to_owned(),
+        }
+    }
+
+    /// Whether a text will do.
+    pub fn fits(&self, text: &str) -> bool {
+        text.len() <= TEXT_BYTES_MAX && !text.contains(char::is_control) && (self.form().1)(text)
+    }
+
+    /// What a text must be: in words, and as a check.
+    fn form(&self) -> (&'static str, fn(&str) -> bool) {
+        match self.name {
+            "http_addr" => {
+                ("an address with its port such as 127.0.0.1:8080 (port 0: any that is free), or `off`", |text| {
+                    text == OFF || text.parse::<SocketAddr>().is_ok()
+                })
+            }
+            "http_hosts" => ("names of hosts without ports, with commas between them", |text| {
+                let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+                text.is_empty() || text.split(',').all(|host| !host.is_empty() && host.chars().all(allowed))
+            }),
+            _ => ("the path of a file, or nothing", |_| true),
+        }
     }
 }
 
+/// What `http_addr` is when there is to be no listener.
+pub const OFF: &str = "off";
+
+/// The longest text.
+const TEXT_BYTES_MAX: usize = 1_024;
+
 /// A type that a setting may have.
-trait Field: Copy {
-    fn value(self) -> Value;
+trait Field: Sized {
+    fn value(&self) -> Value;
     fn of(value: Value) -> Option<Self>;
 }
 
 impl Field for u64 {
-    fn value(self) -> Value {
-        Value::Number(self)
+    fn value(&self) -> Value {
+        Value::Number(*self)
     }
 
     fn of(value: Value) -> Option<Self> {
         match value {
             Value::Number(number) => Some(number),
-            Value::Flag(_) => None,
+            Value::Flag(_) | Value::Text(_) => None,
         }
     }
 }
 
 impl Field for bool {
-    fn value(self) -> Value {
-        Value::Flag(self)
+    fn value(&self) -> Value {
+        Value::Flag(*self)
     }
 
     fn of(value: Value) -> Option<Self> {
         match value {
             Value::Flag(flag) => Some(flag),
-            Value::Number(_) => None,
+            Value::Number(_) | Value::Text(_) => None,
+        }
+    }
+}
+
+impl Field for String {
+    fn value(&self) -> Value {
+        Value::Text(Cow::Owned(self.clone()))
+    }
+
+    fn of(value: Value) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some(text.into_owned()),
+            Value::Number(_) | Value::Flag(_) => None,
         }
     }
 }
@@ -125,7 +171,7 @@ macro_rules! settings {
 
         impl Default for Settings {
             fn default() -> Self {
-                Self { $($name: $default,)* }
+                Self { $($name: settings!(@field $type, $default),)* }
             }
         }
 
@@ -146,6 +192,9 @@ macro_rules! settings {
     };
     (@value u64, $default:literal) => { Value::Number($default) };
     (@value bool, $default:literal) => { Value::Flag($default) };
+    (@value String, $default:literal) => { Value::Text(Cow::Borrowed($default)) };
+    (@field String, $default:literal) => { $default.to_owned() };
+    (@field $type:ident, $default:literal) => { $default };
 }
 
 const DAY_MS: u64 = 86_400_000;
@@ -175,5 +224,13 @@ settings! {
     graceful_timeout_ms: u64 = 15_000, Some((1_000, 600_000)), AtOnce, "How long the daemon takes to stop; agents have two thirds of it to end.";
     min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "With less than this free on the disk nothing more is written.";
     bus_orphan_ms: u64 = 3_600_000, Some((0, 30 * DAY_MS)), AtOnce, "How long a payload on the file bus may wait for its meta file.";
+    http_addr: String = "127.0.0.1:0", None, NextStart, "Where the HTTP API listens. Any address but loopback needs `http_tls_cert` and `http_tls_key`; daemon.json says which port it got.";
+    http_tls_cert: String = "", None, NextStart, "The certificate of the HTTP API with its chain, in PEM. A file that changes is read again at once.";
+    http_tls_key: String = "", None, NextStart, "The key of that certificate, in PEM.";
+    http_hosts: String = "", None, AtOnce, "Names besides its address and localhost under which the HTTP API may be asked.";
+    http_get_writes: bool = false, None, AtOnce, "Whether writes by GET are taken for a while, for programs that know no better; each is audited as web.write.get_compat.";
+    http_writes_per_second: u64 = 10_000, Some((1, 1_000_000)), AtOnce, "Writes a second and token by HTTP; whoever asks for more is told when to come again.";
+    http_body_max_bytes: u64 = 12_582_912, Some((1_024, 67_108_864)), AtOnce, "The longest body of a request, and the longest line of one that is streamed.";
+    http_connections_max: u64 = 768, Some((8, 65_536)), NextStart, "Connections at once to the HTTP API. When there is no room, the one that was idle longest goes.";
     max_clock_drift_ms: u64 = 60_000, Some((100, DAY_MS)), NotYet, "How far the clock of another node may be ahead.";
 }

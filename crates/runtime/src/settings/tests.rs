@@ -55,10 +55,10 @@ fn defaults_are_what_the_parts_that_use_them_have_anyway() {
     assert_eq!(settings.payload_max_bytes, relaymesh_core::content::CONTENT_BYTES_MAX as u64);
     for (setting, value) in TABLE.iter().zip(settings.values()) {
         assert_eq!(setting.default, value, "{}", setting.name);
-        if let (Value::Number(number), Some((min, max))) = (value, setting.bound) {
-            assert!((min..=max).contains(&number), "{}", setting.name);
+        if let (Value::Number(number), Some((min, max))) = (&value, setting.bound) {
+            assert!((min..=max).contains(number), "{}", setting.name);
         }
-        assert_eq!(matches!(value, Value::Flag(_)), setting.bound.is_none(), "{}", setting.name);
+        assert_eq!(!matches!(value, Value::Number(_)), setting.bound.is_none(), "{}", setting.name);
     }
     assert_eq!(layers(&[], &[]).load(), Ok(Loaded::default()), "without a file");
 }
@@ -67,17 +67,22 @@ fn defaults_are_what_the_parts_that_use_them_have_anyway() {
 fn every_setting_can_be_set_in_every_layer_and_the_later_one_wins() {
     for (index, setting) in TABLE.iter().enumerate() {
         // Between the bounds, where no rule between two settings is broken.
-        let other = match (setting.default, setting.name) {
+        let other = match (setting.default.clone(), setting.name) {
             (Value::Flag(flag), _) => (!flag).to_string(),
             (Value::Number(number), "payload_max_bytes" | "lease_heartbeat_ms") => (number - 100).to_string(),
             (Value::Number(number), "base_backoff_ms" | "suspect_recover_min_ms" | "thread_pool_core") => {
                 (number + 1).to_string()
             }
             (Value::Number(number), _) => (number + 2).to_string(),
+            (Value::Text(_), "http_addr") => "[::1]:8080".to_owned(),
+            (Value::Text(_), _) => "a.example,b.example".to_owned(),
         };
         let (default, variable) = (setting.default.to_string(), setting.variable());
-        let (in_file, in_default) =
-            (format!("{{\"{}\": {other}}}", setting.name), format!("{{\"{}\": {default}}}", setting.name));
+        let in_json = |value: &str| match setting.default {
+            Value::Text(_) => format!("{{\"{}\": \"{value}\"}}", setting.name),
+            Value::Number(_) | Value::Flag(_) => format!("{{\"{}\": {value}}}", setting.name),
+        };
+        let (in_file, in_default) = (in_json(&other), in_json(&default));
         let cases = [
             (layers(&[], &[]), in_file.as_str(), other.as_str(), Source::File),
             (layers(&[(&variable, &other)], &[]), &in_default, &other, Source::Environment),
@@ -195,4 +200,28 @@ fn the_history_does_not_grow_for_ever() {
     assert_eq!(kept.lines().count(), history::ENTRIES_MAX);
     let newest = history::newest(root.path(), usize::MAX).unwrap();
     assert_eq!((newest.first(), newest.last()), (Some(&entry(2_000)), Some(&entry(1_001))));
+}
+
+#[test]
+fn a_text_must_have_its_form_and_what_was_found_is_not_repeated() {
+    let table = [
+        ("http_addr", "localhost:80", false),
+        ("http_addr", "10.0.0.1", false),
+        ("http_addr", "off", true),
+        ("http_addr", "0.0.0.0:443", true),
+        ("http_hosts", "a.example,,b", false),
+        ("http_hosts", "http://a.example/", false),
+        ("http_hosts", "a.example,[::1]", true),
+        ("http_tls_cert", "/etc/relaymesh/cert.pem", true),
+        ("http_tls_cert", "a\nb", false),
+    ];
+    for (name, text, is_right) in table {
+        let found = layers(&[], &[(name, text)]).over(None);
+        assert_eq!(found.is_ok(), is_right, "{name} = {text:?}");
+        if let Err(error) = found {
+            assert!(error.message.contains(name) && !error.message.contains(text), "{error}");
+        }
+    }
+    assert!(layers(&[], &[]).over(Some("{\"http_addr\": 80}")).is_err());
+    assert!(layers(&[], &[]).over(Some("{\"queue_capacity\": \"many\"}")).is_err());
 }

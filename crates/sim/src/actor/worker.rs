@@ -175,6 +175,7 @@ impl Worker {
             | Command::Record { .. }
             | Command::Life(_)
             | Command::CreateNamespace { .. }
+            | Command::Note { .. }
             | Command::Deny { .. } => Heard::Nothing,
         }
     }

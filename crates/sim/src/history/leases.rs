@@ -86,7 +86,8 @@ impl Leases {
                 | Answer::Replied { .. }
                 | Answer::Swept { .. }
                 | Answer::Compacted { .. }
-                | Answer::Namespace { .. },
+                | Answer::Namespace { .. }
+                | Answer::Noted { .. },
             ) => return,
             Err(
                 Error::KeyReused { .. }
@@ -193,6 +194,7 @@ fn lease_op(command: &Command) -> Option<(StepId, LeaseOp)> {
         | Command::Record { .. }
         | Command::Life(_)
         | Command::CreateNamespace { .. }
+        | Command::Note { .. }
         | Command::Deny { .. } => None,
     }
 }

@@ -110,6 +110,7 @@ impl Once {
             | crate::lock_bodies!()
             | Body::Checkpoint { .. }
             | Body::CreateNamespace { .. }
+            | Body::AuditEvent { .. }
             | Body::RecordArtifact { .. } => Ok(()),
             // Its name may be used again.
             Body::PurgeScope {} => {

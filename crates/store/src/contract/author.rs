@@ -329,6 +329,7 @@ impl Author {
             scope,
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
+            via: None,
         };
         Op { pos: head.pos + 1, header, body }
     }

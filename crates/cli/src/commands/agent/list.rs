@@ -3,12 +3,12 @@
 use super::kind;
 use crate::{agents, args::Context, error::Error, exit::Exit, output, time};
 use relaymesh_agents::{Agents, Script};
+use relaymesh_api::view::agent;
 use relaymesh_core::name::Name;
 use relaymesh_runtime::{
     builtin::{AGENTS, Builtin},
     held,
 };
-use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,18 +43,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let entries = held::entries(&context.root).unwrap_or_default();
     let held = |name: &Name, script: &Script| held::of(&entries, name, &Agents::provider(name, script));
     if context.json {
-        let builtin = builtin.map(|(name, about)| json!({ "name": name, "kind": "builtin", "about": about }));
-        let scripts = scripts.map(|(name, script)| {
-            let entry = held(name, script);
-            json!({
-                "name": name, "kind": kind(script), "about": script.about, "provider": Agents::provider(name, script),
-                "command": script.command, "url": script.url, "concurrency": script.concurrency, "labels": script.labels,
-                "held_until": entry.map(|entry| time::rfc3339(entry.until_ms)),
-                "held_until_ms": entry.map(|entry| entry.until_ms),
-                "held_because": entry.map(|entry| &entry.reason),
-            })
-        });
-        output::value(&builtin.chain(scripts).collect());
+        let wanted = |script: Option<&Script>| script.map_or(args.label.is_empty(), |script| args.wants(script));
+        output::value(&agent::list(&agents, &context.root, wanted).into());
         return Ok(Exit::Done);
     }
     let mut rows = vec![["AGENT", "KIND", "AT ONCE", "ABOUT"].map(str::to_owned).to_vec()];

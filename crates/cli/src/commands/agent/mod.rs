@@ -12,7 +12,8 @@ mod version;
 
 use crate::{args::Context, error::Error, exit::Exit};
 use clap::Subcommand;
-use relaymesh_agents::{Script, tool::Tool};
+use relaymesh_agents::tool::Tool;
+use relaymesh_api::view::agent::kind;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,16 +57,6 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         Command::Detect(args) => detect::run(args, context),
         Command::Test(args) => test::run(args, context),
         Command::Token(command) => token::run(command, context),
-    }
-}
-
-/// What sort of agent it is, for people: the tool itself says more than `cli`.
-fn kind(script: &Script) -> &'static str {
-    match script.tool {
-        _ if script.inbox => "inbox",
-        _ if script.http.is_some() => "http",
-        Some(tool) => tool.program(),
-        None => "script",
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     output, root, time,
 };
 use clap::Subcommand;
-use relaymesh_runtime::token::{FILE, Kept, Tokens};
+use relaymesh_runtime::token::{FILE, Kept, Pair};
 use serde_json::json;
 use std::io;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     let failed = |error: io::Error| {
         Error::new(Code::StoreIo, format!("cannot use {}: {error}", context.root.join(FILE).display()))
     };
-    let mut tokens = Tokens::read(&context.root).map_err(failed)?;
+    let mut tokens = Pair::read(&context.root).map_err(failed)?;
     let now_ms = time::now_ms();
     let made = match command {
         Command::Create if tokens.current.is_some() => {
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             return Ok(Exit::Done);
         }
         Command::Revoke { previous } => {
-            tokens = Tokens { current: tokens.current.filter(|_| *previous), previous: None };
+            tokens = Pair { current: tokens.current.filter(|_| *previous), previous: None };
             None
         }
     };
@@ -84,7 +84,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn show(tokens: &Tokens, now_ms: u64, context: &Context) {
+fn show(tokens: &Pair, now_ms: u64, context: &Context) {
     let good = |kept: &Option<Kept>| kept.filter(|kept| kept.until_ms.is_none_or(|until| now_ms < until));
     let shown = [("current", good(&tokens.current)), ("previous", good(&tokens.previous))];
     let shown: Vec<(&str, Kept)> = shown.into_iter().filter_map(|(name, kept)| Some((name, kept?))).collect();

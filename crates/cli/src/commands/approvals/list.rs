@@ -1,8 +1,6 @@
 //! `relaymesh approvals list`
 
-use crate::{args::Context, asked::Asked, error::Error, exit::Exit, lookup, output, root, time};
-use relaymesh_core::{name::Name, task::Status};
-use relaymesh_store::{Reader, TaskFilter};
+use crate::{args::Context, asked, error::Error, exit::Exit, output, root, time};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,9 +18,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = root::read(&context.root)?;
-    let mut asked = find(&mut reader, &context.namespace)?;
-    // What never runs out comes last.
-    asked.sort_by_key(|asked| (asked.due_ms.wrapping_sub(1), asked.task.key, asked.step.index));
+    let asked = asked::all(&mut reader, &context.namespace)?;
     if context.json {
         asked.iter().for_each(|asked| output::line(&asked.to_json().to_string()));
         return Ok(Exit::Done);
@@ -35,22 +31,4 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     }));
     output::rows(&lines);
     Ok(Exit::Done)
-}
-
-/// A step that has no deadline stands in no queue, so the tasks that are under way are looked at.
-fn find(reader: &mut impl Reader, namespace: &Name) -> Result<Vec<Asked>, Error> {
-    let mut found = Vec::new();
-    for status in Status::ALL.into_iter().filter(|status| !status.is_terminal()) {
-        let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
-        lookup::each_task(reader, &filter, |reader, task| {
-            let Some(rows) = reader.task_at(task.key)? else { return Ok(()) };
-            for (index, step) in rows.indexed() {
-                if step.status == Status::Waiting && step.spec.approve.is_some() {
-                    found.push(Asked::load(reader, &rows, index)?);
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(found)
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if context.json {
         output::value(&asked.to_json());
     } else {
-        output::line(&asked.to_text());
+        output::line(&crate::asked::to_text(&asked));
         let (id, name) = (rows.task.id, &asked.name);
         output::note(&format!("  next: `relaymesh approve {id} {name}` or `relaymesh deny {id} {name}`"));
     }

@@ -1,7 +1,13 @@
 //! `relaymesh dead show`
 
 use super::find::{What, named};
-use crate::{args::Context, error::Error, exit::Exit, export, lookup, output, root, time, view::View};
+use crate::{
+    args::Context,
+    error::Error,
+    exit::Exit,
+    export, lookup, output, root, time,
+    view::{self, View},
+};
 use relaymesh_core::{id::MessageId, id::ThreadId, kernel::Rows, op::Scope};
 use relaymesh_store::Reader;
 use serde_json::Value;
@@ -26,7 +32,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             What::Task(task) if context.json => output::value(&exported(&mut reader, What::Task(task))?),
             What::Task(task) => {
                 let rows = lookup::task(&mut reader, &task.to_string())?;
-                output::line(&View::load(&mut reader, rows)?.to_text(true));
+                output::line(&view::to_text(&View::load(&mut reader, rows)?, true));
                 output::note(&format!("  next: `relaymesh dead redrive {task}` tries it again"));
             }
             What::Message(thread, message) => show_message(&mut reader, thread, message, context)?,

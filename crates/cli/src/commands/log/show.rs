@@ -84,6 +84,9 @@ fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Err
     if json {
         let mut value = serde_json::to_value(&op).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         value["hash"] = json!(stored.hash);
+        if let Some(via) = &op.header.via {
+            value["via"] = json!(via.as_ref());
+        }
         output::line(&value.to_string());
     } else {
         output::line(&line(&op));
@@ -141,6 +144,7 @@ fn step(body: &Body) -> Option<u16> {
         | Body::RedriveMessage { .. }
         | Body::CreateNamespace { .. }
         | Body::PurgeScope {}
+        | Body::AuditEvent { .. }
         | Body::Checkpoint { .. } => None,
     }
 }

@@ -184,6 +184,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         | Answer::Swept { .. }
         | Answer::Compacted { .. }
         | Answer::Namespace { .. }
+        | Answer::Noted { .. }
         | Answer::Done { .. }) => return Err(link::unexpected(&other)),
     }
     Ok(Exit::Done)

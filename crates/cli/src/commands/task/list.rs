@@ -7,12 +7,12 @@ use crate::{
     lookup, output, root, time,
     view::with_symbol,
 };
+use relaymesh_api::view::{self, progress};
 use relaymesh_core::{
     suggest,
     task::{Status, Task, TaskRows},
 };
 use relaymesh_store::{Reader, TaskFilter};
-use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     for task in tasks {
         // The row may have changed since it was listed; what is shown is of one moment.
         let Some(rows) = reader.task_at(task.key)? else { continue };
-        if context.json { output::line(&line_json(&rows).to_string()) } else { lines.push(line(&rows)) }
+        if context.json { output::line(&view::summary(&rows).to_string()) } else { lines.push(line(&rows)) }
     }
     if !context.json {
         output::rows(&lines);
@@ -73,21 +73,6 @@ fn line(rows: &TaskRows) -> Vec<String> {
     let (done, total) = progress(rows);
     let age = time::span(time::now_ms().saturating_sub(*created_ms));
     vec![id.to_string(), name.to_string(), with_symbol(*status), age, format!("{done}/{total}")]
-}
-
-fn line_json(rows: &TaskRows) -> serde_json::Value {
-    let Task { id, name, namespace, status, created_ms, updated_ms, key, .. } = &rows.task;
-    let (done, total) = progress(rows);
-    json!({
-        "task": id, "key": key, "name": name, "namespace": namespace, "status": status,
-        "created_ms": created_ms, "updated_ms": updated_ms, "steps_done": done, "steps": total,
-    })
-}
-
-/// How many steps of the graph succeeded, and how many there are; compensations do not count.
-fn progress(rows: &TaskRows) -> (usize, usize) {
-    let graph = || rows.steps.iter().filter(|step| !step.is_compensation());
-    (graph().filter(|step| step.status == Status::Success).count(), graph().count())
 }
 
 fn parse_status(text: &str) -> Result<Status, Error> {

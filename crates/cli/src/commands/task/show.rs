@@ -1,6 +1,12 @@
 //! `relaymesh task show`
 
-use crate::{args::Context, error::Error, exit::Exit, lookup, output, root, view::View};
+use crate::{
+    args::Context,
+    error::Error,
+    exit::Exit,
+    lookup, output, root,
+    view::{self, View},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +35,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if context.json {
         output::value(&view.to_json(args.history));
     } else {
-        output::line(&view.to_text(args.history));
+        output::line(&view::to_text(&view, args.history));
     }
     Ok(Exit::Done)
 }

@@ -81,6 +81,7 @@ impl World {
             scope: Scope::Repository(RepositoryId::of(&name("default"), REPOSITORY)),
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
+            via: None,
         };
         change(&mut header);
         let op = Op { pos: self.seq, header, body };

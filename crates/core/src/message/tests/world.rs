@@ -101,6 +101,7 @@ impl World {
             scope: Scope::Thread(ThreadId::new(0, 1)),
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
+            via: None,
         };
         change(&mut header);
         let op = Op { pos: self.seq, header, body };

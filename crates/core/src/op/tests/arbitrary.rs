@@ -10,18 +10,29 @@ use crate::{
     lock::{Case, Key, Mode},
     message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, WriteClass},
+    op::{
+        Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, Via, WriteClass,
+    },
     row::StateHash,
     task::spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
+use std::sync::Arc;
 
 pub(super) fn header() -> impl Strategy<Value = Header> {
     let ids = (any::<[u8; 16]>(), any::<[u8; 16]>(), scope());
     let class = select(vec![WriteClass::Strong, WriteClass::AppendOnly, WriteClass::Queued, WriteClass::Local]);
     let deps = vec(any::<[u8; 16]>().prop_map(OpId::from_bytes), 0..4);
-    (ids, any::<(u32, u64)>(), hlc(), (name(), name(), name()), class, deps).prop_map(
-        |((op, origin, scope), (origin_epoch, seq), hlc, (author, source, namespace), write_class, causal_deps)| {
+    let chain = (any::<(u32, u64)>(), hlc());
+    (ids, chain, (name(), name(), name()), class, deps, option::of(via())).prop_map(
+        |(
+            (op, origin, scope),
+            ((origin_epoch, seq), hlc),
+            (author, source, namespace),
+            write_class,
+            causal_deps,
+            via,
+        )| {
             Header {
                 op_id: OpId::from_bytes(op),
                 origin: NodeId::from_bytes(origin),
@@ -34,7 +45,17 @@ pub(super) fn header() -> impl Strategy<Value = Header> {
                 scope,
                 write_class,
                 causal_deps,
+                via: via.map(Arc::new),
             }
+        },
+    )
+}
+
+fn via() -> impl Strategy<Value = Via> {
+    let said = || option::of(any::<String>());
+    (any::<[String; 3]>(), said(), said(), said(), said()).prop_map(
+        |([method, route, remote_addr], user_agent, x_forwarded_for, origin, referer)| {
+            Via { method, route, remote_addr, user_agent, x_forwarded_for, origin, referer }.shortened()
         },
     )
 }
@@ -142,6 +163,9 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::SkipWork => (held(), any::<String>()).prop_map(|(held, reason)| Body::SkipWork { held, reason }).boxed(),
         Kind::FanOut => (held(), any::<u16>()).prop_map(|(held, count)| Body::FanOut { held, count }).boxed(),
         Kind::CreateNamespace => any::<String>().prop_map(|about| Body::CreateNamespace { about }).boxed(),
+        Kind::AuditEvent => (name(), vec((name(), any::<String>()), 0..3))
+            .prop_map(|(event, about)| Body::AuditEvent { event, about })
+            .boxed(),
     }
 }
 

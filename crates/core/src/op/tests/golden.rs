@@ -7,9 +7,10 @@
 use super::samples::{body, bytes_of, header, header_of, node, one_of_each, single_step};
 use crate::{
     hash::Hash,
-    op::{Body, Chain, Kind, Op},
+    op::{Body, Chain, Header, Kind, Op, VIA_FIELD_BYTES_MAX, Via},
     task::spec::{IdempotencyKey, Schedule},
 };
+use std::sync::Arc;
 
 #[rustfmt::skip]
 const GOLDEN: &[(Kind, &str)] = &[
@@ -180,6 +181,11 @@ const GOLDEN: &[(Kind, &str)] = &[
         000000000000000105616c69636503636c69067465616d2d610496c2886c51d1dfb4901d9feccff6621300001f010e746865\
         206669727374207465616d\
     "),
+    (Kind::AuditEvent, "\
+        010199c82cc020000000000000000000200199c82cc000000000000000000000010120a080b3c19c33030199c82cc0000000\
+        000000000000000105616c69636503636c690764656661756c7403000020010c746f6b656e2e637265617465010573636f70\
+        65027277\
+    "),
 ];
 
 /// A submit in its first form: before tasks had inputs of their own, and steps conditions and lists.
@@ -210,8 +216,17 @@ const GENESIS: &str = "2e95ed98fb7009ca4b3670911ae0e1d72e2078779eb9f6c0dac232c6a
 const HEAD_OF_TASKS: &str = "fe70ca12d22c063760414b0e450ba6199448405239dc9f609b92c663c2e1aa83";
 /// Its head after the ops that there were before namespaces.
 const HEAD_OF_FLOWS: &str = "c652bafe5393f4658910111df6637b6af23fe4318d2ffa402e481df789c971c0";
+/// Its head after the ops that there were before events were audited.
+const HEAD_OF_NAMESPACES: &str = "93b85bf4f5a27fd1079f567ac7edd3d503961ac55c6e5c37836da987165525f4";
+/// A cancel that came from outside.
+const VIA_CANCEL: &str = "\
+    020199c82cc008000000000000000000080199c82cc0000000000000000000000101088880b3c19c33030199c82cc0000000\
+    000000000000000105616c69636503636c690764656661756c74000199c82cc00000000000000000000009000004504f5354\
+    0d2f6170692f76312f7461736b730e3132372e302e302e313a3437313101066375726c2f38000112687474703a2f2f313237\
+    2e302e302e313a31000801010a6e6f74206e6565646564\
+    ";
 /// Its head after all ops above.
-const HEAD: &str = "93b85bf4f5a27fd1079f567ac7edd3d503961ac55c6e5c37836da987165525f4";
+const HEAD: &str = "3bd8b9933ae2ad1ca071d3bf865693566688095ebebfb2435759d8bd73e41758";
 
 #[test]
 fn bytes_of_every_kind_are_as_they_ever_were() {
@@ -254,7 +269,8 @@ fn numbers_of_kinds_are_never_reused() {
     assert!(numbers.contains(&(11, Kind::DenyStep)) && numbers.contains(&(15, Kind::ExpireLock)));
     assert!(numbers.contains(&(24, Kind::RedriveMessage)));
     assert!(numbers.contains(&(30, Kind::FanOut)));
-    assert_eq!(numbers.last(), Some(&(31, Kind::CreateNamespace)));
+    assert!(numbers.contains(&(31, Kind::CreateNamespace)));
+    assert_eq!(numbers.last(), Some(&(32, Kind::AuditEvent)));
     assert!(numbers.iter().zip(1u16..).all(|((number, _), expected)| *number == expected));
 }
 
@@ -270,8 +286,37 @@ fn chain_hashes_are_as_they_ever_were() {
         if *kind == Kind::FanOut {
             assert_eq!(chain.head.to_string(), HEAD_OF_FLOWS);
         }
+        if *kind == Kind::CreateNamespace {
+            assert_eq!(chain.head.to_string(), HEAD_OF_NAMESPACES);
+        }
     }
     assert_eq!(chain.head.to_string(), HEAD);
+}
+
+/// An op that came from outside has the second format: the same header, then how it came in.
+#[test]
+fn how_an_op_came_in_stands_behind_its_header_and_only_there() {
+    let text = |text: &str| Some(text.to_owned());
+    let via = Via {
+        method: "POST".into(),
+        route: "/api/v1/tasks".into(),
+        remote_addr: "127.0.0.1:4711".into(),
+        user_agent: text("curl/8"),
+        x_forwarded_for: None,
+        origin: text("http://127.0.0.1:1"),
+        referer: None,
+    };
+    let header = Header { via: Some(Arc::new(via.clone())), ..header_of(Kind::CancelTask, 8) };
+    let bytes = bytes_of(&header, &body(Kind::CancelTask));
+    let found: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, VIA_CANCEL);
+    assert_eq!(Op::decode(1, &bytes).unwrap().header, header);
+    let long = Via { user_agent: Some("a".repeat(VIA_FIELD_BYTES_MAX + 1)), ..via };
+    let header = |via: &Via| Header { via: Some(Arc::new(via.clone())), ..header.clone() };
+    let refused = Op::decode(1, &bytes_of(&header(&long), &body(Kind::CancelTask))).unwrap_err();
+    assert!(refused.to_string().contains("source is damaged"), "{refused}");
+    let kept = Op::decode(1, &bytes_of(&header(&long.shortened()), &body(Kind::CancelTask))).unwrap();
+    assert_eq!(kept.header.via.unwrap().user_agent.as_ref().unwrap().len(), VIA_FIELD_BYTES_MAX);
 }
 
 #[test]

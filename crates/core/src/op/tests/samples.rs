@@ -44,6 +44,7 @@ pub(super) fn header(seq: u64) -> Header {
         scope: Scope::Task(TaskId::new(NOW_MS, 9)),
         write_class: WriteClass::Strong,
         causal_deps: Vec::new(),
+        via: None,
     }
 }
 
@@ -195,6 +196,7 @@ pub(super) fn body(kind: Kind) -> Body {
         Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
         Kind::FanOut => Body::FanOut { held, count: 300 },
         Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
+        Kind::AuditEvent => Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] },
     }
 }
 

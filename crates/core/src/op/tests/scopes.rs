@@ -28,7 +28,7 @@ fn belongs(kind: Kind) -> [bool; 5] {
         12..=15 => [false, false, true, false, false],
         16..=24 => [false, true, false, false, false],
         26 => [true, true, true, false, true],
-        27 => [false, false, false, true, false],
+        27 | 32 => [false, false, false, true, false],
         31 => [false, false, false, false, true],
         other => panic!("say where kind {other} belongs"),
     }

@@ -139,6 +139,7 @@ impl World {
             scope: Scope::Task(TaskId::new(0, 1)),
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
+            via: None,
         };
         let op = Op { pos: self.seq, header, body };
         let before = self.rows.clone();

@@ -48,7 +48,7 @@ pub(super) fn name(text: &str) -> Name {
 }
 
 pub(super) fn caller() -> Caller {
-    Caller { author: name("tester"), source: name("test") }
+    Caller::new(name("tester"), name("test"))
 }
 
 /// A submit whose inputs are short.

@@ -85,6 +85,7 @@ impl Deliveries {
             | crate::lock_bodies!()
             | Body::Checkpoint { .. }
             | Body::CreateNamespace { .. }
+            | Body::AuditEvent { .. }
             | Body::RecordArtifact { .. } => Ok(()),
         }
     }

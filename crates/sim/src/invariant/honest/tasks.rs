@@ -118,6 +118,7 @@ fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> 
         | Command::Lock(_)
         | Command::Message(_)
         | Command::CreateNamespace { .. }
+        | Command::Note { .. }
         | Command::Life(_) => None,
         Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => {
             Some((*task, None, None))

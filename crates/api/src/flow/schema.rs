@@ -6,13 +6,13 @@ use relaymesh_core::task::request::Request;
 use serde_json::Value;
 
 /// The schema of a flow file.
-pub(crate) const FLOW: &str = include_str!("../../../../docs/reference/flow.schema.json");
+pub const FLOW: &str = include_str!("../../../../docs/reference/flow.schema.json");
 
 /// The most mistakes that are told at once.
 const TOLD_MAX: usize = 8;
 
 /// Whether a flow's input is what its schema asks for. Without an input it is `null`.
-pub(crate) fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
+pub fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
     let validator = jsonschema::validator_for(schema).map_err(|error| {
         let said = beginning(&error.to_string());
         bad_flow(&format!("`input` is not a JSON schema: {said}"))
@@ -29,7 +29,7 @@ pub(crate) fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> 
 }
 
 /// Whether what the steps want their results to be like are schemas. With the words to look for in the file.
-pub(super) fn results(request: &Request) -> Result<(), (Error, String)> {
+pub fn results(request: &Request) -> Result<(), (Error, String)> {
     for step in &request.steps {
         let Some(schema) = &step.result_schema else { continue };
         if let Err(why) = relaymesh_agents::schema::check(schema) {

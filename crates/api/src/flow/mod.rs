@@ -1,0 +1,125 @@
+//! Requests: whether they can be put on the log, whichever way they came in.
+
+pub mod schema;
+
+use crate::error::{Code, Error};
+use relaymesh_agents::{Agents, config::FILE};
+use relaymesh_core::{
+    name::Name,
+    suggest,
+    task::{
+        request::{self, Prepared, Request, RetryRequest, StepRequest},
+        spec::{IdempotencyKey, RetryPolicy},
+    },
+};
+use relaymesh_runtime::builtin::{AGENTS, Builtin};
+use serde_json::{Value, json};
+
+/// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
+/// of megabytes, and its keys and values as long as that.
+const SHOWN_CHARS_MAX: usize = 160;
+
+/// The request, ready for the log. What a step does not say about retries its agent says, and then the settings; they are no part of the
+/// fingerprint, so a submit that is repeated after they have changed is still the same task.
+pub fn prepare(
+    request: &Request,
+    namespace: &Name,
+    key: Option<IdempotencyKey>,
+    trace_id: u128,
+    (agents, otherwise): (&Agents, RetryPolicy),
+) -> Result<Prepared, Error> {
+    let mut prepared = request.prepare(namespace, key, trace_id).map_err(|error| refused(&error, request))?;
+    for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
+        if is_silent(step) {
+            let agent = agents.get(&step.agent).map_or(otherwise, |script| script.retry.policy(otherwise));
+            spec.retry = step.retry.policy(agent);
+        }
+    }
+    Ok(prepared)
+}
+
+/// Whether the step leaves something about retries to others.
+pub fn is_silent(step: &StepRequest) -> bool {
+    let RetryRequest { max_attempts, base_backoff_ms, max_backoff_ms } = step.retry;
+    max_attempts.is_none() || base_backoff_ms.is_none() || max_backoff_ms.is_none()
+}
+
+/// Whether the request can be submitted with this input: its agents, its schemas, its graph.
+pub fn check(request: Request, given: Option<Value>, agents: &Agents) -> Result<Request, Error> {
+    known(&request, agents).map_err(|(_, error)| error)?;
+    schema::results(&request).map_err(|(error, _)| error)?;
+    if let Some(schema) = &request.input {
+        schema::check(schema, given.as_ref())?;
+    }
+    Ok(Request { given, ..request })
+}
+
+/// What depends on what, for programs.
+pub fn outline(request: &Request, prepared: &Prepared) -> Value {
+    let schedule = &prepared.schedule;
+    let name = |of: &u16| &schedule.steps[usize::from(*of)].name;
+    let steps = schedule.steps.iter().map(|step| {
+        json!({
+            "step": step.name, "agent": step.agent, "depends_on": step.depends_on.iter().map(name).collect::<Vec<_>>(),
+            "when": step.when(), "foreach": step.foreach(), "asks": step.approve.as_ref().map(|ask| &ask.text),
+            "compensates": step.compensates.as_ref().map(name),
+        })
+    });
+    let steps = steps.collect::<Vec<_>>();
+    json!({ "name": schedule.name, "fingerprint": schedule.fingerprint, "input": request.input, "steps": steps })
+}
+
+/// What to say about a request that cannot be put on the log: a slip of the finger is known when it is seen.
+pub fn refused(error: &request::Error, request: &Request) -> Error {
+    let unknown = match error {
+        request::Error::Reference(bad) => bad.unknown.clone(),
+        request::Error::UnknownStep { unknown, .. } => {
+            Some((unknown.to_string(), request.steps.iter().map(|step| step.id.to_string()).collect()))
+        }
+        request::Error::Graph(_)
+        | request::Error::Input { .. }
+        | request::Error::Given { .. }
+        | request::Error::Canonical(_)
+        | request::Error::InputTooLong { .. }
+        | request::Error::Terms { .. }
+        | request::Error::TooLarge { .. } => None,
+    };
+    let mut said = bad_flow(&error.to_string());
+    if let Some((word, known)) = unknown {
+        let near = suggest::nearest(&word, known.iter().map(String::as_str));
+        said.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
+        if !known.is_empty() {
+            said.hints.push(beginning(&format!("known here: {}", known.join(", "))));
+        }
+    }
+    said
+}
+
+/// The beginning of a text that may be long.
+pub fn beginning(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+/// What a parser says about a flow. Parsers quote what they found, and it may be long.
+pub fn bad_flow(message: &str) -> Error {
+    let cut = message.char_indices().nth(2 * SHOWN_CHARS_MAX).map(|(at, _)| format!("{}…", &message[..at]));
+    Error::new(Code::BadFlow, cut.unwrap_or_else(|| message.to_owned()))
+}
+
+/// Every agent that is named must be here: there is nobody else to do the work.
+pub fn known<'a>(request: &'a Request, agents: &Agents) -> Result<(), (&'a StepRequest, Error)> {
+    let known = |name: &Name| Builtin::knows(name) || agents.get(name).is_some();
+    match request.steps.iter().find(|step| !known(&step.agent)) {
+        Some(step) => Err((step, unknown(&step.agent, agents))),
+        None => Ok(()),
+    }
+}
+
+/// What to say about an agent that is not there.
+pub fn unknown(agent: &Name, agents: &Agents) -> Error {
+    let names = AGENTS.iter().map(|(name, _)| *name).chain(agents.iter().map(|(name, _)| name.as_str()));
+    let mut error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"));
+    error.hints.extend(suggest::nearest(agent.as_str(), names).map(|near| format!("did you mean `{near}`?")));
+    error.hints.push(format!("`relaymesh agent list` shows the agents; those of your own stand in {FILE} in the root"));
+    error
+}

@@ -1,0 +1,188 @@
+//! What happens, as it happens: server-sent events, made from the log itself.
+//!
+//! ```text
+//!  commit ─► head ─► feeder reads what is new, once for everybody ─► broadcast ─► client ─► client
+//!                                                                     log ────────► client that came late or fell behind
+//! ```
+//!
+//! The id of an event is its position on the log, so whoever comes again with the last one it saw goes on right after it, after a restart
+//! as well, and misses nothing. A client that falls behind what is kept in memory reads from the log again until it has caught up; one
+//! that does not read at all is let go of by its connection. Nothing is kept for anybody.
+
+use super::{desk::Desk, principal::Principal};
+use crate::{
+    error::{Code, Error},
+    view::entry,
+};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use relaymesh_core::{
+    name::Name,
+    op::{Kind, Op},
+};
+use relaymesh_store::{Reader, StoredOp};
+use serde_json::json;
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    watch,
+};
+
+/// Events that a client may be behind before it has to read the log.
+const KEPT: usize = 2_048;
+/// Ops read at once.
+const PAGE: usize = 256;
+/// In silence a client is told this often that the connection is there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// One event, ready to be sent.
+struct Line {
+    pos: u64,
+    namespace: Option<Name>,
+    kind: Option<Kind>,
+    text: Bytes,
+}
+
+/// What a client wants to hear.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wanted {
+    /// Only of this namespace.
+    pub(super) namespace: Option<Name>,
+    /// Only of these kinds; of all if there is none.
+    pub(super) kinds: Vec<Kind>,
+}
+
+impl Wanted {
+    fn fits(&self, line: &Line, principal: &Principal) -> bool {
+        let Some(namespace) = &line.namespace else { return principal.grant.namespaces.is_none() };
+        principal.grant.admits(namespace)
+            && self.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+            && (self.kinds.is_empty() || line.kind.is_some_and(|kind| self.kinds.contains(&kind)))
+    }
+}
+
+/// Reads what is new once for everybody.
+pub(super) struct Feed {
+    live: broadcast::Sender<Arc<Line>>,
+}
+
+impl Feed {
+    /// Follows the driver from now on.
+    pub(super) async fn start(desk: &Arc<Desk>) -> Self {
+        let (told, head) = watch::channel(0);
+        let (live, _) = broadcast::channel(KEPT);
+        desk.handle.follow(move |pos| told.send(pos).is_ok());
+        // Nobody has subscribed yet, so whatever is there already nobody misses.
+        let pos = desk.readers.read(|reader| Ok(reader.head()?.pos)).await.unwrap_or(0);
+        tokio::spawn(feed(Arc::clone(desk), pos, head, live.clone()));
+        Self { live }
+    }
+
+    /// What fits after this position, for ever, as the body of an answer.
+    pub(super) fn after(
+        &self,
+        pos: u64,
+        wanted: Wanted,
+        principal: Principal,
+        (desk, is_good): (Arc<Desk>, Box<dyn Fn() -> bool + Send + Sync>),
+    ) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+        // Subscribed first and caught up then: whatever is durable after the look is told.
+        let client = Client {
+            live: self.live.subscribe(),
+            desk,
+            pos,
+            wanted,
+            principal,
+            is_live: false,
+            ready: VecDeque::from([Bytes::from_static(b"retry: 1000\n\n")]),
+        };
+        stream::unfold((client, is_good), |(mut client, is_good)| async move {
+            let next = client.next(is_good.as_ref()).await?;
+            Some((Ok(next), (client, is_good)))
+        })
+    }
+}
+
+async fn feed(desk: Arc<Desk>, mut pos: u64, mut head: watch::Receiver<u64>, live: broadcast::Sender<Arc<Line>>) {
+    while head.changed().await.is_ok() {
+        loop {
+            // In this order: whoever subscribes after the count has a look of their own, which goes at least this far.
+            let newest = *head.borrow_and_update();
+            if live.receiver_count() == 0 {
+                pos = newest;
+            }
+            if pos >= newest {
+                break;
+            }
+            let Ok(lines) = page(&desk, pos).await else { break };
+            let Some(last) = lines.last() else { break };
+            pos = last.pos;
+            for line in lines {
+                let _ = live.send(Arc::new(line)); // everybody may have gone meanwhile
+            }
+        }
+    }
+}
+
+struct Client {
+    live: broadcast::Receiver<Arc<Line>>,
+    desk: Arc<Desk>,
+    pos: u64,
+    wanted: Wanted,
+    principal: Principal,
+    /// Whether everything up to the broadcast has been told.
+    is_live: bool,
+    ready: VecDeque<Bytes>,
+}
+
+impl Client {
+    async fn next(&mut self, is_good: &(dyn Fn() -> bool + Send + Sync)) -> Option<Bytes> {
+        loop {
+            if let Some(text) = self.ready.pop_front() {
+                return Some(text);
+            }
+            if !self.is_live {
+                // A look that fails ends the stream: the client comes again, with where it was.
+                let lines = page(&self.desk, self.pos).await.ok()?;
+                self.is_live = lines.is_empty();
+                lines.iter().for_each(|line| self.take(line));
+                continue;
+            }
+            match tokio::time::timeout(HEARTBEAT, self.live.recv()).await {
+                Ok(Ok(line)) => self.take(&line),
+                Ok(Err(RecvError::Lagged(_))) => self.is_live = false,
+                Ok(Err(RecvError::Closed)) => return None,
+                Err(_) if is_good() => return Some(Bytes::from_static(b":\n\n")),
+                Err(_) => return None, // the token is not good any more
+            }
+        }
+    }
+
+    fn take(&mut self, line: &Line) {
+        if line.pos > self.pos {
+            self.pos = line.pos;
+            if self.wanted.fits(line, &self.principal) {
+                self.ready.push_back(line.text.clone());
+            }
+        }
+    }
+}
+
+/// The next events after this position.
+async fn page(desk: &Desk, pos: u64) -> Result<Vec<Line>, Error> {
+    desk.readers.read(move |reader: &mut dyn Reader| reader.ops(pos, PAGE)?.iter().map(line).collect()).await
+}
+
+fn line(stored: &StoredOp) -> Result<Line, Error> {
+    let pos = stored.pos;
+    if stored.stub().is_some() {
+        let data = json!({ "pos": pos, "gone": true, "hash": stored.hash });
+        let text = format!("id: {pos}\nevent: Gone\ndata: {data}\n\n").into();
+        return Ok(Line { pos, namespace: None, kind: None, text });
+    }
+    let op = Op::decode(pos, &stored.bytes).map_err(|error| Error::new(Code::Damaged, format!("op {pos}: {error}")))?;
+    let kind = op.body.kind();
+    let data = entry::to_json(&op, stored.hash);
+    let text = format!("id: {pos}\nevent: {kind:?}\ndata: {data}\n\n").into();
+    Ok(Line { pos, namespace: Some(op.header.namespace), kind: Some(kind), text })
+}

@@ -1,0 +1,223 @@
+//! The door: one function in front of every route.
+
+use super::{
+    desk::Desk,
+    door::{self, Coming, Names},
+    events::Feed,
+    keys::{Holder, Keys},
+    operations::{Operation, Operations},
+    principal::Principal,
+    problem::Problem,
+    rate::Rate,
+    serve::Peer,
+    waits::Waits,
+};
+use crate::{
+    error::{Code, Error},
+    time,
+};
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use relaymesh_core::op::Via;
+use relaymesh_runtime::{
+    driver::Caller,
+    token::{Bound, Grant},
+};
+use std::{
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long an answer may take to begin. A wait that is asked for is shorter.
+const HANDLER_PATIENCE: Duration = Duration::from_secs(90);
+
+/// What every request may need.
+pub(super) struct House {
+    pub(super) desk: Arc<Desk>,
+    pub(super) keys: Keys,
+    pub(super) operations: Operations,
+    pub(super) rate: Rate,
+    pub(super) waits: Waits,
+    pub(super) feed: Feed,
+    pub(super) address: IpAddr,
+    pub(super) is_tls: bool,
+}
+
+/// Lets a request in, or says why not. Whatever the answer is, it leaves with the same headers.
+pub(super) async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
+    let is_tls = house.is_tls;
+    let mut response = match admit(&house, request).await {
+        Ok((request, compat)) => {
+            let answered = tokio::time::timeout(HANDLER_PATIENCE, next.run(request)).await;
+            let mut response = answered
+                .unwrap_or_else(|_| Problem::from(Error::new(Code::Busy, "the answer took too long")).into_response());
+            if compat {
+                let note = "299 - \"writes by GET are deprecated: use POST\"";
+                response.headers_mut().insert(header::WARNING, HeaderValue::from_static(note));
+                response.headers_mut().insert("deprecation", HeaderValue::from_static("true"));
+            }
+            response
+        }
+        Err(problem) => problem.into_response(),
+    };
+    close(response.headers_mut(), is_tls);
+    response
+}
+
+/// Headers that keep browsers from doing anything with an answer but showing it to whoever asked.
+fn close(headers: &mut HeaderMap, is_tls: bool) {
+    const ALWAYS: [(HeaderName, &str); 5] = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in ALWAYS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    for name in ["cross-origin-resource-policy", "cross-origin-opener-policy"] {
+        headers.insert(name, HeaderValue::from_static("same-origin"));
+    }
+    if is_tls {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+}
+
+/// The request with who asks; and whether it is a write that came as a GET.
+async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, bool), Problem> {
+    let settings = house.desk.settings();
+    let added = settings.http_hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect();
+    let names = Names { is_tls: house.is_tls, address: house.address, added };
+    let headers = request.headers();
+    let authority = request.uri().authority().map(axum::http::uri::Authority::as_str);
+    let coming = Coming {
+        host: authority.or(text(headers, &header::HOST)),
+        origin: text(headers, &header::ORIGIN),
+        fetch_site: site(headers),
+    };
+    // A header that stands twice means two things to two readers.
+    let doubled = [header::HOST, header::ORIGIN, header::AUTHORIZATION, header::CONTENT_TYPE];
+    if let Some(name) = doubled.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
+        return Err(Error::new(Code::Usage, format!("the header `{name}` stands twice")).into());
+    }
+    names.check(&coming)?;
+    let no_route = || Error::new(Code::NoRoute, "there is no such route");
+    let route = house.operations.route(request.uri().path()).ok_or_else(no_route)?;
+    let by_get =
+        (*request.method() == Method::GET && settings.http_get_writes).then(|| route.find(&Method::POST)).flatten();
+    let (operation, compat) = match (route.find(request.method()), by_get) {
+        (Some(operation), _) => (operation, false),
+        (None, Some(write)) => (write, true),
+        (None, None) => {
+            let message = format!("the route is for {}", route.allowed());
+            return Err(Problem::from(Error::new(Code::WrongMethod, message)).allow(route.allowed()));
+        }
+    };
+    if compat {
+        let own = coming.origin.zip(coming.host).is_some_and(|(origin, host)| names.is_own(origin, host));
+        if !own {
+            let message = "a write by GET needs an Origin that is this daemon's own";
+            return Err(Error::new(Code::ForeignPage, message).into());
+        }
+    }
+    let via = Arc::new(via(&request, &route.path));
+    let is_write = compat || !matches!(*request.method(), Method::GET | Method::HEAD);
+    if is_write {
+        check_media(&request, operation, compat)?;
+    }
+    if let Some(scopes) = &operation.scopes {
+        let principal = who(house, request.headers(), is_write.then(|| Arc::clone(&via))).await?;
+        if !principal.grant.scope.suffices(scopes) {
+            let wanted: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+            let message =
+                format!("it needs the scope {}, and the token has {}", wanted.join(" or "), principal.grant.scope);
+            return Err(Error::new(Code::Forbidden, message).into());
+        }
+        if is_write {
+            let taken = house.rate.take(&principal.caller.author, settings.http_writes_per_second, Instant::now());
+            taken.map_err(|seconds| {
+                let message = format!("more than {} writes a second with this token", settings.http_writes_per_second);
+                Problem::from(Error::new(Code::TooMany, message)).retry_after(seconds)
+            })?;
+        }
+        if compat {
+            let about = [("route", route.path.as_str())];
+            house.desk.note(&principal.caller, "web.write.get_compat", None, &about).await?;
+        }
+        request.extensions_mut().insert(principal);
+    }
+    request.extensions_mut().insert(via);
+    if compat {
+        *request.method_mut() = Method::POST;
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().entry(header::CONTENT_TYPE).or_insert(json);
+    }
+    Ok((request, compat))
+}
+
+/// A body that a form or an image of some page could send is never taken.
+fn check_media(request: &Request, operation: &Operation, compat: bool) -> Result<(), Error> {
+    let found = door::media(text(request.headers(), &header::CONTENT_TYPE));
+    match found {
+        Some(found) if operation.media.contains(&found) => Ok(()),
+        None if compat => Ok(()),
+        found => {
+            let found = found.map_or_else(|| "none is named".to_owned(), |found| format!("it is `{found}`"));
+            let wanted = operation.media.join(" or ");
+            Err(Error::new(Code::WrongMedia, format!("the body must be {wanted}; {found}")))
+        }
+    }
+}
+
+/// Who shows which token.
+async fn who(house: &Arc<House>, headers: &HeaderMap, via: Option<Arc<Via>>) -> Result<Principal, Error> {
+    let unknown = || Error::new(Code::NotAuthenticated, "a token that is good is needed");
+    let token = door::bearer(text(headers, &header::AUTHORIZATION)).ok_or_else(unknown)?;
+    let name = |text: &str| text.parse().map_err(|error| Error::new(Code::Internal, format!("{error}")));
+    let caller = |author| Ok::<_, Error>(Caller { author, source: name("http")?, via });
+    match house.keys.find(token, time::now_ms())?.ok_or_else(unknown)? {
+        Holder::Named(found) => Ok(Principal { caller: caller(found.name)?, grant: found.grant, bound: None }),
+        Holder::Attempt(bound) => {
+            let task = bound.step.task;
+            let rows = house.desk.readers.read(move |reader| Ok(reader.task(task)?)).await?;
+            if !rows.is_some_and(|rows| bound.is_live(&rows)) {
+                house.keys.forget(token);
+                return Err(unknown());
+            }
+            let namespaces = Some(vec![bound.namespace.clone()]);
+            let grant = Grant { scope: Bound::SCOPE, namespaces, agent: Some(bound.agent.clone()) };
+            Ok(Principal { caller: caller(bound.agent.clone())?, grant, bound: Some(bound) })
+        }
+    }
+}
+
+/// How the request came in. All but the first three are somebody's word (D8).
+fn via(request: &Request<Body>, route: &str) -> Via {
+    let said = |name: &HeaderName| text(request.headers(), name).map(str::to_owned);
+    let peer = request.extensions().get::<Peer>().map_or_else(String::new, |peer| peer.0.to_string());
+    Via {
+        method: request.method().to_string(),
+        route: route.to_owned(),
+        remote_addr: peer,
+        user_agent: said(&header::USER_AGENT),
+        x_forwarded_for: said(&HeaderName::from_static("x-forwarded-for")),
+        origin: said(&header::ORIGIN),
+        referer: said(&header::REFERER),
+    }
+    .shortened()
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
+fn site(headers: &HeaderMap) -> Option<&str> {
+    text(headers, &HeaderName::from_static("sec-fetch-site"))
+}

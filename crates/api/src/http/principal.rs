@@ -1,0 +1,60 @@
+//! Whoever asks: who answers for it, what they may do, and where.
+
+use crate::error::{Code, Error};
+use relaymesh_core::{name::Name, namespace::DEFAULT, task::TaskRows};
+use relaymesh_runtime::{
+    driver::Caller,
+    token::{Bound, Grant, Scope},
+};
+
+/// Whoever asks, known by a token.
+#[derive(Debug, Clone)]
+pub(super) struct Principal {
+    /// Who it is, as it stands on the log.
+    pub(super) caller: Caller,
+    /// What they may do.
+    pub(super) grant: Grant,
+    /// The attempt that they are, if they are one.
+    pub(super) bound: Option<Bound>,
+}
+
+impl Principal {
+    /// The namespace that is meant: the one that is named; otherwise the only one of the token; otherwise `default`.
+    pub(super) fn namespace(&self, named: Option<Name>) -> Result<Name, Error> {
+        let only = self.grant.namespaces.as_deref().and_then(|all| match all {
+            [only] => Some(only.clone()),
+            _ => None,
+        });
+        let default = || DEFAULT.parse().map_err(|error| Error::new(Code::Internal, format!("{error}")));
+        let meant = named.or(only).map_or_else(default, Ok)?;
+        self.check(&meant)?;
+        Ok(meant)
+    }
+
+    /// Whether it may do anything in this namespace.
+    pub(super) fn check(&self, namespace: &Name) -> Result<(), Error> {
+        if self.grant.admits(namespace) {
+            return Ok(());
+        }
+        Err(Error::new(Code::Forbidden, format!("the token is not for namespace `{namespace}`")))
+    }
+
+    /// Whether it may see this task. One that it may not see is not there: nobody learns which ids there are elsewhere.
+    pub(super) fn check_task(&self, rows: &TaskRows) -> Result<(), Error> {
+        let is_own = self.bound.as_ref().is_none_or(|bound| bound.step.task == rows.task.id);
+        if self.grant.admits(&rows.task.namespace) && is_own {
+            return Ok(());
+        }
+        Err(Error::new(Code::NoTask, format!("there is no task {} in this root", rows.task.id)))
+    }
+
+    /// Whether it may act as this agent. An agent acts as itself alone.
+    pub(super) fn check_agent(&self, agent: &Name) -> Result<(), Error> {
+        let own = self.bound.as_ref().map(|bound| &bound.agent).or(self.grant.agent.as_ref());
+        match (self.grant.scope, own) {
+            (Scope::Agent, Some(own)) if own == agent => Ok(()),
+            (Scope::Agent, _) => Err(Error::new(Code::Forbidden, format!("the token is not for agent `{agent}`"))),
+            (Scope::Ro | Scope::Rw | Scope::Admin, _) => Ok(()),
+        }
+    }
+}

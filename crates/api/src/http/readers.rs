@@ -1,0 +1,77 @@
+//! A few threads that look into the store, each with a connection of its own that stays open.
+//!
+//! The server's thread must never wait for a disk, and a thread for each look would open the database each time. The queue is bounded:
+//! whoever finds it full is told to come again, and nothing piles up.
+
+use crate::error::{Code, Error};
+use relaymesh_store::Reader;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, SyncSender, TrySendError},
+    },
+    thread,
+};
+use tokio::sync::oneshot;
+
+/// How many look at once.
+const THREADS: usize = 2;
+/// How many may wait for that.
+const WAITING_MAX: usize = 512;
+
+type Job = Box<dyn FnOnce(&mut Option<Box<dyn Reader>>) + Send>;
+type Open = Box<dyn Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync>;
+
+/// Looks into the store. Clones are the same threads, which end with the last of them.
+#[derive(Clone)]
+pub struct Readers {
+    jobs: SyncSender<Job>,
+    open: Arc<Open>,
+}
+
+impl Readers {
+    /// Starts the threads. Each opens its connection when it is first needed.
+    pub fn start(open: impl Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync + 'static) -> std::io::Result<Self> {
+        let (jobs, queue) = mpsc::sync_channel(WAITING_MAX);
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..THREADS {
+            let queue = Arc::clone(&queue);
+            thread::Builder::new().name("reader".to_owned()).spawn(move || work(&queue))?;
+        }
+        Ok(Self { jobs, open: Arc::new(Box::new(open)) })
+    }
+
+    /// What `look` finds.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut dyn Reader) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (told, found) = oneshot::channel();
+        let open = Arc::clone(&self.open);
+        let job: Job = Box::new(move |reader| {
+            let looked = match reader {
+                Some(reader) => look(reader.as_mut()),
+                None => open().and_then(|opened| look(reader.insert(opened).as_mut())),
+            };
+            let _ = told.send(looked); // nobody waits any more once the request is gone
+        });
+        self.jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads wait already")),
+            TrySendError::Disconnected(_) => Error::new(Code::Stopping, "the node is stopping"),
+        })?;
+        found.await.unwrap_or_else(|_| Err(Error::new(Code::Internal, "a read came to nothing")))
+    }
+}
+
+fn work(queue: &Mutex<Receiver<Job>>) {
+    let mut reader = None;
+    loop {
+        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else { return };
+        // One that panics answers nobody, and the connection may be in the middle of something: it goes, the thread stays.
+        if catch_unwind(AssertUnwindSafe(|| job(&mut reader))).is_err() {
+            reader = None;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Agents: who there is, and how one that connects by itself is let in (R22).
+
+use super::{Answered, Came, State, Who, unexpected};
+use crate::{
+    error::{Code, Error},
+    http::{
+        desk::blocking,
+        json::{Json, Said},
+    },
+    time,
+    view::agent,
+};
+use relaymesh_core::{name::Name, namespace::DEFAULT};
+use relaymesh_runtime::{
+    driver::Caller,
+    token::{Grant, Scope},
+};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// How long the token of an agent is good; it registers again before that.
+const TOKEN_MS: u64 = 24 * 3_600_000;
+
+/// Every agent that is known.
+#[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn list(house: State, _who: Who) -> Answered {
+    let (agents, root) = ((house.desk.agents)(), house.desk.root.clone());
+    let found = blocking(move || Ok(agent::list(&agents, &root, |_| true))).await?;
+    Ok(Said(json!({ "agents": found })))
+}
+
+/// An agent that connects by itself.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Register {
+    /// What it is called: its messages are those to this name.
+    #[schema(value_type = String)]
+    agent: Name,
+    /// The registration token, from `relaymesh agent token create`.
+    registration_token: String,
+    /// Where it works; without one, in `default`.
+    #[schema(value_type = Option<String>)]
+    namespace: Option<Name>,
+}
+
+/// Lets an agent in that shows the registration token: it gets a token of its own, good for a day, to take its messages and answer them.
+/// Registering again gives another one; the one before is useless then.
+#[utoipa::path(post, path = "/agents/register", tag = "agents", request_body = Register, security(()), responses((status = 200, body = Value)))]
+pub(super) async fn register(house: State, came: Came, Json(body): Json<Register>) -> Answered {
+    let refused = || Error::new(Code::NotAuthenticated, "the registration token is not good");
+    let (house, agent) = (house.0, body.agent);
+    let (shown, keys) = (body.registration_token, Arc::clone(&house));
+    let is_good = blocking(move || keys.keys.may_register(&shown)).await?;
+    if !is_good {
+        return Err(refused().into());
+    }
+    let default = || DEFAULT.parse().map_err(|_| unexpected());
+    let namespace = body.namespace.map_or_else(default, Ok)?;
+    let name: Name = format!("agent.{agent}").chars().take(64).collect::<String>().parse().map_err(|_| unexpected())?;
+    let (keys, now_ms) = (Arc::clone(&house), time::now_ms());
+    let grant = Grant { scope: Scope::Agent, namespaces: Some(vec![namespace.clone()]), agent: Some(agent.clone()) };
+    let until_ms = now_ms + TOKEN_MS;
+    let token_name = name.clone();
+    let made = blocking(move || {
+        keys.keys.change(|tokens| {
+            tokens.revoke(&token_name);
+            tokens.create(token_name, grant, Some(until_ms), rand::random(), now_ms)
+        })
+    });
+    let token = made.await?.ok_or_else(unexpected)?;
+    let source: Name = "http".parse().map_err(|_| unexpected())?;
+    let caller = Caller { author: name, source, via: Some(came.0) };
+    house.desk.note(&caller, "agent.register", Some(&namespace), &[("agent", agent.as_str())]).await?;
+    Ok(Said(json!({ "agent": agent, "namespace": namespace, "token": token, "until_ms": until_ms })))
+}

@@ -1,0 +1,87 @@
+//! What steps ask of people, and what people say.
+
+use super::{Answered, State, Who, id, tasks::rows, unexpected};
+use crate::{
+    http::json::{Json, Query, Said},
+    lookup,
+    view::asked::{self, Asked},
+};
+use axum::extract::Path;
+use relaymesh_core::{hash::Hash, id::TaskId, name::Name};
+use relaymesh_runtime::driver::{Answer, Command};
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+/// Of which namespace.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    /// Of this one.
+    #[param(value_type = Option<String>)]
+    namespace: Option<Name>,
+}
+
+/// Every step that asks for a decision, the most urgent first.
+#[utoipa::path(get, path = "/approvals", tag = "approvals", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
+    let namespace = who.namespace(query.namespace)?;
+    let found = house.desk.readers.read(move |reader| asked::all(reader, &namespace)).await?;
+    Ok(Said(json!({ "approvals": found.iter().map(Asked::to_json).collect::<Vec<_>>() })))
+}
+
+/// What a step asks, with all that one should know before deciding.
+#[utoipa::path(
+    get, path = "/approvals/{task}/{step}", tag = "approvals", params(("task" = String, Path), ("step" = String, Path)),
+    security(("token" = ["ro"])), responses((status = 200, body = Value)),
+)]
+pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
+    let (task, who) = (id(&task)?, who.0);
+    let found = house.desk.readers.read(move |reader| {
+        let rows = rows(reader, &who, task)?;
+        let index = lookup::step(&rows, &step)?.0;
+        Ok(Asked::load(reader, &rows, index)?.to_json())
+    });
+    Ok(Said(found.await?))
+}
+
+/// A decision about exactly what was read.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Decision {
+    /// `ask` of the approval that was shown: the decision is about this and nothing else.
+    #[schema(value_type = String)]
+    ask: Hash,
+    /// Whether it is agreed to.
+    approve: bool,
+    /// Why not; it stands on the log.
+    reason: Option<String>,
+}
+
+/// Agrees to what a step asks, or refuses it. The first decision counts.
+#[utoipa::path(
+    post, path = "/approvals/{task}/{step}", tag = "approvals", params(("task" = String, Path), ("step" = String, Path)),
+    request_body = Decision, security(("token" = ["rw"])), responses((status = 200, body = Value)),
+)]
+pub(super) async fn decide(
+    house: State,
+    who: Who,
+    Path((task, step)): Path<(String, String)>,
+    Json(decision): Json<Decision>,
+) -> Answered {
+    let (task, looker): (TaskId, _) = (id(&task)?, who.0.clone());
+    let found = house.desk.readers.read(move |reader| {
+        let rows = rows(reader, &looker, task)?;
+        let index = lookup::step(&rows, &step)?.0;
+        Asked::load(reader, &rows, index).map(|asked| asked.step)
+    });
+    let step = found.await?;
+    let ask = decision.ask;
+    let command = if decision.approve {
+        Command::Approve { step, ask }
+    } else {
+        Command::Deny { step, ask, reason: decision.reason.unwrap_or_else(|| "denied over HTTP".to_owned()) }
+    };
+    let Answer::Done { status } = house.desk.ask(&who.caller, command).await? else { return Err(unexpected().into()) };
+    Ok(Said(json!({ "task": task, "status": status, "approved": decision.approve })))
+}

@@ -1,0 +1,106 @@
+//! Who did what, when, and from where: the log, filtered.
+
+use super::{Answered, State, Who, id};
+use crate::{
+    error::{Code, Error},
+    http::json::{Query, Said},
+    view::entry,
+};
+use relaymesh_core::{
+    id::TaskId,
+    name::Name,
+    op::{Kind, Op, Scope},
+};
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::IntoParams;
+
+/// Ops in one answer.
+const PAGE_MAX: usize = 500;
+/// Ops that are looked at for one answer.
+const LOOK_MAX: usize = 20_000;
+const READ: usize = 500;
+
+/// Which of them.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuditQuery {
+    /// Of this namespace; without one, of all that the token is for.
+    #[param(value_type = Option<String>)]
+    namespace: Option<Name>,
+    /// Only by this principal.
+    #[param(value_type = Option<String>)]
+    author: Option<Name>,
+    /// Only from there: cli, http, driver, …
+    #[param(value_type = Option<String>)]
+    source: Option<Name>,
+    /// Only of this kind: ScheduleJob, CancelTask, AuditEvent, …
+    kind: Option<String>,
+    /// Only about this task.
+    task: Option<String>,
+    /// Only at this time or later, in milliseconds since 1970.
+    since_ms: Option<u64>,
+    /// Only before this time.
+    until_ms: Option<u64>,
+    /// After this position: `next` of the page before.
+    cursor: Option<u64>,
+    /// At most so many, up to 500.
+    limit: Option<usize>,
+}
+
+/// Writes, oldest first. `next` is where to go on; it is there as long as there may be more.
+#[utoipa::path(get, path = "/audit", tag = "audit", params(AuditQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery>) -> Answered {
+    if let Some(namespace) = &query.namespace {
+        who.check(namespace)?;
+    }
+    let kind = query.kind.as_deref().map(kind).transpose()?;
+    let task = query.task.as_deref().map(id::<TaskId>).transpose()?;
+    let (who, limit) = (who.0, query.limit.unwrap_or(100).clamp(1, PAGE_MAX));
+    let found = house.desk.readers.read(move |reader| {
+        let fits = |op: &Op| {
+            let header = &op.header;
+            who.grant.admits(&header.namespace)
+                && query.namespace.as_ref().is_none_or(|wanted| *wanted == header.namespace)
+                && query.author.as_ref().is_none_or(|wanted| *wanted == header.author)
+                && query.source.as_ref().is_none_or(|wanted| *wanted == header.source)
+                && kind.is_none_or(|wanted| wanted == op.body.kind())
+                && task.is_none_or(|wanted| header.scope == Scope::Task(wanted))
+                && query.since_ms.is_none_or(|since| since <= header.hlc.wall_ms)
+                && query.until_ms.is_none_or(|until| header.hlc.wall_ms < until)
+        };
+        let (mut pos, mut looked, mut entries) = (query.cursor.unwrap_or(0), 0, Vec::new());
+        while looked < LOOK_MAX {
+            let page = reader.ops(pos, READ)?;
+            if page.is_empty() {
+                return Ok(json!({ "entries": entries, "next": null }));
+            }
+            looked += page.len();
+            for stored in page {
+                pos = stored.pos;
+                if stored.stub().is_some() {
+                    continue; // who wrote what is gone cannot be told any more
+                }
+                let unreadable = |error| Error::new(Code::Damaged, format!("op {pos}: {error}"));
+                let op = Op::decode(pos, &stored.bytes).map_err(unreadable)?;
+                if fits(&op) {
+                    entries.push(entry::to_json(&op, stored.hash));
+                    if entries.len() == limit {
+                        return Ok(json!({ "entries": entries, "next": pos }));
+                    }
+                }
+            }
+        }
+        Ok(json!({ "entries": entries, "next": pos }))
+    });
+    Ok(Said(found.await?))
+}
+
+/// The kind with this name.
+pub(super) fn kind(text: &str) -> Result<Kind, Error> {
+    let found = Kind::ALL.iter().find(|kind| format!("{kind:?}") == text);
+    found.copied().ok_or_else(|| {
+        let names: Vec<String> = Kind::ALL.iter().map(|kind| format!("{kind:?}")).collect();
+        Error::new(Code::Usage, format!("a kind is one of {}", names.join(", ")))
+    })
+}

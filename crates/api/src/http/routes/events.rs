@@ -1,0 +1,66 @@
+//! What happens, as it happens.
+
+use super::{State, Who, audit};
+use crate::{
+    error::{Code, Error},
+    http::{door, events::Wanted, json::Query, problem::Problem},
+    time,
+};
+use axum::{
+    body::Body,
+    http::{HeaderMap, header},
+    response::{IntoResponse as _, Response},
+};
+use relaymesh_core::name::Name;
+use serde::Deserialize;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+/// Which events, from where on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventsQuery {
+    /// Of this namespace; without one, of all that the token is for.
+    #[param(value_type = Option<String>)]
+    namespace: Option<Name>,
+    /// Only of these kinds, with commas between them: ScheduleJob, CompleteJob, SendMessage, …
+    kind: Option<String>,
+    /// After this position. `Last-Event-ID` counts more; without either, from now on.
+    after: Option<u64>,
+}
+
+/// Everything that becomes durable, as server-sent events. The id of an event is its position on the log.
+#[utoipa::path(
+    get, path = "/events", tag = "events",
+    params(EventsQuery, ("Last-Event-ID" = Option<u64>, Header, description = "the id of the last event that was seen")),
+    security(("token" = ["ro"])), responses((status = 200, content_type = "text/event-stream", body = String)),
+)]
+pub(super) async fn follow(
+    house: State,
+    who: Who,
+    headers: HeaderMap,
+    Query(query): Query<EventsQuery>,
+) -> Result<Response, Problem> {
+    if let Some(namespace) = &query.namespace {
+        who.check(namespace)?;
+    }
+    let kinds = query.kind.as_deref().unwrap_or_default().split(',').filter(|kind| !kind.is_empty());
+    let kinds = kinds.map(audit::kind).collect::<Result<Vec<_>, Error>>()?;
+    let last = headers.get("last-event-id").map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()));
+    let last = match last {
+        Some(None) => return Err(Error::new(Code::Usage, "Last-Event-ID is the number of an event").into()),
+        Some(Some(last)) => Some(last),
+        None => query.after,
+    };
+    let after = match last {
+        Some(after) => after,
+        None => house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?,
+    };
+    let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = door::bearer(token).unwrap_or_default().to_owned();
+    let keys = Arc::clone(&house.0);
+    let is_good = move || keys.keys.find(&token, time::now_ms()).is_ok_and(|found| found.is_some());
+    let wanted = Wanted { namespace: query.namespace, kinds };
+    let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response())
+}

@@ -1,0 +1,201 @@
+//! Routes: one file per resource, thin. A new resource is its module and its lines in [`all`].
+
+mod agents;
+mod approvals;
+mod audit;
+mod content;
+mod dead;
+mod events;
+mod flows;
+mod health;
+mod locks;
+mod messages;
+mod namespaces;
+mod settings;
+mod steps;
+pub(super) mod tasks;
+mod tokens;
+
+use super::{
+    desk::Desk,
+    events::Feed,
+    guard::{self, House},
+    keys::Keys,
+    operations::{Operations, SCHEME},
+    rate::Rate,
+    waits::Waits,
+};
+use crate::error::{Code, Error};
+use axum::{Router, middleware};
+use serde_json::{Value, json};
+use std::{net::IpAddr, sync::Arc};
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+/// What every path begins with.
+pub(super) const BASE: &str = "/api/v1";
+
+type State = axum::extract::State<Arc<House>>;
+type Who = axum::Extension<super::principal::Principal>;
+/// How a request came in, for operations that need no token.
+type Came = axum::Extension<Arc<relaymesh_core::op::Via>>;
+type Answered = Result<super::json::Said, super::problem::Problem>;
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "RelayMesh",
+    description = "A durable, local-first runtime in which agents work together. A write is acknowledged when it is durable. Every operation \
+                   names the scope that its token needs; errors are problem+json with a stable code."
+))]
+struct Document;
+
+/// Every route with its definition. Metrics are hung in here, beside health.
+fn all() -> OpenApiRouter<Arc<House>> {
+    let routes = OpenApiRouter::new()
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::status))
+        .routes(routes!(health::openapi))
+        .routes(routes!(tasks::list, tasks::submit))
+        .routes(routes!(tasks::bulk))
+        .routes(routes!(tasks::show))
+        .routes(routes!(tasks::wait))
+        .routes(routes!(tasks::export))
+        .routes(routes!(tasks::cancel))
+        .routes(routes!(tasks::retry))
+        .routes(routes!(tasks::purge))
+        .routes(routes!(steps::show))
+        .routes(routes!(steps::attempts))
+        .routes(routes!(steps::logs))
+        .routes(routes!(steps::claim))
+        .routes(routes!(steps::heartbeat))
+        .routes(routes!(steps::finish))
+        .routes(routes!(flows::check))
+        .routes(routes!(flows::submit))
+        .routes(routes!(messages::send))
+        .routes(routes!(messages::inbox))
+        .routes(routes!(messages::take))
+        .routes(routes!(messages::acknowledge))
+        .routes(routes!(messages::reply))
+        .routes(routes!(messages::fail))
+        .routes(routes!(messages::redrive))
+        .routes(routes!(messages::thread))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::register))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::show))
+        .routes(routes!(approvals::decide))
+        .routes(routes!(dead::list))
+        .routes(routes!(dead::redrive))
+        .routes(routes!(dead::purge))
+        .routes(routes!(locks::list, locks::acquire))
+        .routes(routes!(locks::renew))
+        .routes(routes!(locks::release))
+        .routes(routes!(namespaces::list, namespaces::create))
+        .routes(routes!(settings::show, settings::update))
+        .routes(routes!(settings::history))
+        .routes(routes!(audit::query))
+        .routes(routes!(content::download))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::rotate))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(tokens::exchange))
+        .routes(routes!(events::follow));
+    OpenApiRouter::with_openapi(Document::openapi()).nest(BASE, routes)
+}
+
+/// The OpenAPI document, made from the definitions of all routes.
+pub fn document() -> Value {
+    let mut document = serde_json::to_value(all().to_openapi()).unwrap_or_default();
+    document["components"]["securitySchemes"][SCHEME] = json!({
+        "type": "http", "scheme": "bearer",
+        "description": "A token from `relaymesh token create`; scopes: ro, rw, admin, agent.",
+    });
+    document["components"]["schemas"]["Problem"] = problem_schema();
+    for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            complete(method, operation);
+        }
+    }
+    document
+}
+
+/// What every operation may say besides: each refusal of the door, and whatever can happen to anybody.
+fn complete(method: &str, operation: &mut Value) {
+    let problem = |about: &str| {
+        let schema = json!({ "$ref": "#/components/schemas/Problem" });
+        json!({ "description": about, "content": { "application/problem+json": { "schema": schema } } })
+    };
+    // A name of its own: what it does, and to what.
+    let (tag, verb) =
+        (operation["tags"][0].as_str().unwrap_or_default(), operation["operationId"].as_str().unwrap_or_default());
+    operation["operationId"] = json!(format!("{}_{verb}", tag.replace(' ', "_")));
+    let is_write = method != "get";
+    let reads = [
+        ("400", "bad_id, usage"),
+        ("401", "not_authenticated"),
+        ("403", "forbidden, foreign_page"),
+        ("404", "not found"),
+        ("421", "wrong_host"),
+        ("500", "the store or the machine"),
+        ("503", "busy, stopping, indeterminate"),
+    ];
+    let writes = [
+        ("405", "wrong_method"),
+        ("408", "too_slow"),
+        ("409", "refused, changed_meanwhile"),
+        ("413", "too_long"),
+        ("415", "wrong_media"),
+        ("422", "bad_flow, unknown_agent, key_reused"),
+        ("429", "too_many"),
+        ("507", "disk_full"),
+    ];
+    let writes = writes.into_iter().filter(|_| is_write);
+    for (status, about) in reads.into_iter().chain(writes) {
+        if operation["responses"][status].is_null() {
+            operation["responses"][status] = problem(about);
+        }
+    }
+}
+
+fn problem_schema() -> Value {
+    json!({
+        "type": "object", "description": "What went wrong (RFC 9457). `code` never changes; `type` is its page.",
+        "required": ["type", "title", "status", "detail", "code", "number", "hints"],
+        "properties": {
+            "type": { "type": "string" }, "title": { "type": "string" }, "status": { "type": "integer" },
+            "detail": { "type": "string" }, "code": { "type": "string" }, "number": { "type": "string" },
+            "hints": { "type": "array", "items": { "type": "string" } }, "current": {},
+        },
+    })
+}
+
+/// Every route behind the door.
+pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Router {
+    let house = Arc::new(House {
+        keys: Keys::new(desk.root.clone()),
+        operations: Operations::of(&document()),
+        rate: Rate::default(),
+        waits: Waits::default(),
+        feed: Feed::start(&desk).await,
+        desk,
+        address,
+        is_tls,
+    });
+    let (routes, _) = all().split_for_parts();
+    // The door stands before the router, not behind it: it decides what is routed at all.
+    let behind = routes.with_state(Arc::clone(&house));
+    Router::new().fallback_service(behind).layer(middleware::from_fn_with_state(house, guard::guard))
+}
+
+/// An id in a path or a query.
+fn id<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, Error> {
+    text.parse().map_err(|error: T::Err| {
+        let shown: String = error.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
+        Error::new(Code::BadId, shown)
+    })
+}
+
+fn unexpected() -> Error {
+    Error::new(Code::Internal, "the driver answered another question")
+}

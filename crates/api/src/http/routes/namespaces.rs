@@ -1,0 +1,42 @@
+//! Namespaces: what there is, and making one.
+
+use super::{Answered, State, Who, unexpected};
+use crate::{
+    http::json::{Json, Said},
+    view::namespace,
+};
+use relaymesh_core::name::Name;
+use relaymesh_runtime::driver::{Answer, Command};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+/// Every namespace that the token is for, with how much there is in each. It counts everything there is, so it is not for every second.
+#[utoipa::path(get, path = "/namespaces", tag = "namespaces", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn list(house: State, who: Who) -> Answered {
+    let found = house.desk.readers.read(move |reader| namespace::find(reader, &mut |_| {})).await?;
+    let seen = found.iter().filter(|(name, _)| who.grant.admits(name));
+    let shown: Vec<Value> = seen.map(|(name, listed)| namespace::to_json(name, listed)).collect();
+    Ok(Said(json!({ "namespaces": shown })))
+}
+
+/// A namespace to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    /// What it is called.
+    #[schema(value_type = String)]
+    name: Name,
+    /// What it is for: one line of at most 500 characters.
+    about: Option<String>,
+}
+
+/// Makes a namespace. One that is there stays as it is.
+#[utoipa::path(post, path = "/namespaces", tag = "namespaces", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> Answered {
+    who.check(&body.name)?;
+    let command = Command::CreateNamespace { name: body.name, about: body.about.unwrap_or_default() };
+    let answer = house.desk.ask(&who.caller, command).await?;
+    let Answer::Namespace { name, is_new } = answer else { return Err(unexpected().into()) };
+    Ok(Said(json!({ "namespace": name, "created": is_new })))
+}

@@ -1,0 +1,88 @@
+//! Settings: what they are, and changing them in their file.
+
+use super::{Answered, State, Who};
+use crate::{
+    error::{Code, Error},
+    http::{
+        desk::blocking,
+        json::{Json, Query, Said},
+        problem::Problem,
+    },
+    view::setting,
+};
+use relaymesh_runtime::settings::{
+    TABLE,
+    history::{self, ENTRIES_MAX},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+use utoipa::{IntoParams, ToSchema};
+
+/// Every setting, where it comes from, and the revision of the file.
+#[utoipa::path(get, path = "/settings", tag = "settings", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn show(house: State, _who: Who) -> Answered {
+    Ok(Said(current(&house).await?))
+}
+
+async fn current(house: &State) -> Result<Value, Error> {
+    let desk = Arc::clone(&house.desk);
+    blocking(move || {
+        let revision = setting::revision(&desk.root)?;
+        Ok(json!({ "revision": revision, "settings": setting::to_json(&(desk.settings)()) }))
+    })
+    .await
+}
+
+/// Settings to be changed, seen at a revision.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Update {
+    /// The revision that the caller has seen; another one is answered with 409 and what is there.
+    revision: String,
+    /// New values by name; `null` takes one out of the file.
+    #[schema(value_type = Object)]
+    settings: BTreeMap<String, Value>,
+}
+
+/// Changes settings in their file, all or none, and takes them up. Those of the environment and of arguments stay as they are. Needs a token for
+/// all namespaces.
+#[utoipa::path(post, path = "/settings", tag = "settings", request_body = Update, security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> Answered {
+    if who.grant.namespaces.is_some() {
+        return Err(Error::new(Code::Forbidden, "settings are for all namespaces, and the token is not").into());
+    }
+    let desk = Arc::clone(&house.desk);
+    let changed = blocking(move || (desk.change)(&body.revision, &body.settings)).await;
+    let (_, changed) = match changed {
+        Ok(changed) => changed,
+        Err(error) if error.code == Code::ChangedMeanwhile => {
+            return Err(Problem::from(error).with_current(current(&house).await?));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let known: Vec<&str> =
+        TABLE.iter().map(|known| known.name).filter(|name| changed.iter().any(|c| c == name)).collect();
+    house.desk.note(&who.caller, "settings.update", None, &[("changed_fields", &known.join(","))]).await?;
+    let mut shown = current(&house).await?;
+    shown["changed_fields"] = json!(changed);
+    Ok(Said(shown))
+}
+
+/// How many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HistoryQuery {
+    /// At most so many.
+    limit: Option<usize>,
+}
+
+/// When which settings changed: names, never values. Newest first.
+#[utoipa::path(get, path = "/settings/history", tag = "settings", params(HistoryQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn history(house: State, _who: Who, Query(query): Query<HistoryQuery>) -> Answered {
+    let (root, limit) = (house.desk.root.clone(), query.limit.unwrap_or(20).min(ENTRIES_MAX));
+    let entries = blocking(move || {
+        history::newest(&root, limit).map_err(|error| Error::new(Code::StoreIo, format!("{}: {error}", history::FILE)))
+    });
+    Ok(Said(json!({ "history": entries.await? })))
+}

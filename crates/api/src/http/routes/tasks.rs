@@ -1,0 +1,343 @@
+//! Tasks: submit, look, wait, stop, try again.
+
+use super::{Answered, State, Who, id, unexpected};
+use crate::{
+    error::{Code, Error},
+    flow,
+    http::{
+        bulk,
+        json::{Json, Query, Said},
+        principal::Principal,
+        problem::Problem,
+    },
+    view::{self, View},
+};
+use axum::{
+    body::Body,
+    extract::{Path, Request as HttpRequest},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use relaymesh_agents::Agents;
+use relaymesh_core::{
+    id::{RequestId, TaskId},
+    lanes::Priority,
+    name::Name,
+    op::{CancelMode, Scope},
+    task::{
+        Status, TaskRows,
+        request::{Request, RetryRequest},
+        spec::IdempotencyKey,
+    },
+};
+use relaymesh_runtime::{
+    driver::{Answer, Command, LifeCommand, Submit, Until},
+    settings::Settings,
+};
+use relaymesh_store::{Reader, TaskFilter};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use utoipa::{IntoParams, ToSchema};
+
+/// The longest wait of one request.
+const WAIT_MS_MAX: u64 = 60_000;
+/// Tasks of one page.
+const PAGE_MAX: usize = 500;
+
+/// What is to be done: one step of an agent, or a flow.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct Submitted {
+    /// The team or project it belongs to.
+    #[schema(value_type = Option<String>)]
+    namespace: Option<Name>,
+    /// Who is to do it; without a `flow`.
+    #[schema(value_type = Option<String>)]
+    agent: Option<Name>,
+    /// A flow, as docs/reference/flow.schema.json has it; without an `agent`.
+    #[schema(value_type = Option<Object>)]
+    flow: Option<Request>,
+    /// What the agent is given, or the flow's input.
+    #[schema(value_type = Option<Value>)]
+    input: Option<Value>,
+    /// What people call it; with an `agent`.
+    #[schema(value_type = Option<String>)]
+    name: Option<Name>,
+    /// `high`, `normal` or `low`; with an `agent`.
+    #[schema(value_type = Option<String>)]
+    priority: Option<Priority>,
+    /// How often and how soon it is tried again; with an `agent`.
+    #[schema(value_type = Option<Object>)]
+    retry: Option<RetryRequest>,
+    /// How long one attempt may take; with an `agent`.
+    timeout_ms: Option<u64>,
+    /// Your own word for this submit: a second one with it is the same task. The header `Idempotency-Key` is the same.
+    #[schema(value_type = Option<String>)]
+    key: Option<Name>,
+    /// A request id that you made: repeat it when you repeat the submit.
+    #[schema(value_type = Option<String>)]
+    request_id: Option<RequestId>,
+}
+
+impl Submitted {
+    /// The command, checked as far as it can be before it is on the log.
+    pub(in crate::http) fn prepare(
+        self,
+        principal: &Principal,
+        header: Option<Name>,
+        agents: &Agents,
+        settings: &Settings,
+    ) -> Result<Submit, Error> {
+        let namespace = principal.namespace(self.namespace.clone())?;
+        let key = match (header, &self.key, self.request_id) {
+            (None, None, None) => None,
+            (Some(key), None, None) => Some(IdempotencyKey::Given(key)),
+            (None, Some(key), None) => Some(IdempotencyKey::Given(key.clone())),
+            (None, None, Some(id)) => Some(IdempotencyKey::RequestId(id)),
+            _ => return Err(Error::new(Code::Usage, "give one of Idempotency-Key, `key` and `request_id`")),
+        };
+        let request = self.request(agents)?;
+        let prepared = flow::prepare(&request, &namespace, key, rand::random(), (agents, settings.retry()))?;
+        Ok(Submit::new(namespace, prepared, Until::Accepted))
+    }
+
+    fn request(self, agents: &Agents) -> Result<Request, Error> {
+        let is_plain =
+            self.name.is_none() && self.priority.is_none() && self.retry.is_none() && self.timeout_ms.is_none();
+        match (self.flow, self.agent) {
+            (Some(flow), None) if is_plain => flow::check(flow, self.input, agents),
+            (Some(_), None) => Err(Error::new(Code::Usage, "a flow has its own name, and its steps say the rest")
+                .hint("leave out name, priority, retry and timeout_ms")),
+            (None, Some(agent)) => {
+                let mut request = Request::single(agent, self.input);
+                request.name = self.name.unwrap_or(request.name);
+                for step in &mut request.steps {
+                    step.priority = self.priority.unwrap_or_default();
+                    step.retry = self.retry.unwrap_or_default();
+                    step.timeout_ms = self.timeout_ms;
+                }
+                flow::check(request, None, agents)
+            }
+            (Some(_), Some(_)) | (None, None) => Err(Error::new(Code::Usage, "give `agent` or `flow`")),
+        }
+    }
+}
+
+/// Which tasks, and how many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    /// Of this namespace.
+    #[param(value_type = Option<String>)]
+    namespace: Option<Name>,
+    /// Only with this status.
+    #[param(value_type = Option<String>)]
+    status: Option<Status>,
+    /// At most so many, up to 500.
+    limit: Option<usize>,
+    /// `next` of the page before.
+    cursor: Option<u64>,
+}
+
+/// Tasks of a namespace, newest first.
+#[utoipa::path(get, path = "/tasks", tag = "tasks", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Answered {
+    let ListQuery { namespace, status, limit, cursor } = query.0;
+    let filter = TaskFilter { namespace: Some(who.namespace(namespace)?), status };
+    let limit = limit.unwrap_or(50).clamp(1, PAGE_MAX);
+    let found = house.desk.readers.read(move |reader| {
+        let page = reader.tasks(&filter, cursor, limit)?;
+        let next = page.last().filter(|_| page.len() == limit).map(|last| last.key);
+        let mut tasks = Vec::with_capacity(page.len());
+        for task in page {
+            // The row may have changed since it was listed; what is shown is of one moment.
+            tasks.extend(reader.task_at(task.key)?.as_ref().map(view::summary));
+        }
+        Ok(json!({ "tasks": tasks, "next": next }))
+    });
+    Ok(Said(found.await?))
+}
+
+/// Submits a task. It is durable when this answers; an equal one that was submitted before is the same task (200).
+#[utoipa::path(
+    post, path = "/tasks", tag = "tasks", request_body = Submitted, security(("token" = ["rw"])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "the same as `key`")),
+    responses((status = 201, body = Value), (status = 200, description = "it was there already", body = Value)),
+)]
+pub(super) async fn submit(
+    house: State,
+    who: Who,
+    headers: HeaderMap,
+    Json(body): Json<Submitted>,
+) -> Result<Response, Problem> {
+    let settings = house.desk.settings();
+    let submit = body.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
+    answer(&house.desk.ask(&who.caller, Command::Submit(submit)).await?)
+}
+
+/// The answer to a submit.
+pub(super) fn answer(answer: &Answer) -> Result<Response, Problem> {
+    let said = accepted(answer).ok_or_else(unexpected)?;
+    let status = if said["merged"] == json!(true) { StatusCode::OK } else { StatusCode::CREATED };
+    let at = said["task"].as_str().map(|task| format!("{}/tasks/{task}", super::BASE)).unwrap_or_default();
+    Ok((status, [(header::LOCATION, at)], Said(said)).into_response())
+}
+
+/// What an accepted submit is told.
+pub(in crate::http) fn accepted(answer: &Answer) -> Option<Value> {
+    let Answer::Accepted { task, status, merged, class } = answer else { return None };
+    Some(json!({ "task": task, "status": status, "merged": merged, "class": class }))
+}
+
+/// The key in the header, if there is one.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<Name>, Error> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = value.to_str().ok().and_then(|text| text.trim_matches('"').parse().ok());
+    key.map(Some).ok_or_else(|| {
+        Error::new(
+            Code::Usage,
+            "an Idempotency-Key is 1 to 64 of a-z A-Z 0-9 . _ - and starts with a letter, a digit or _",
+        )
+    })
+}
+
+/// Submits many tasks: a line of JSON each, as for one. Each line is answered by a line with its number as soon as it is durable.
+#[utoipa::path(
+    post, path = "/tasks/bulk", tag = "tasks", request_body(content = String, content_type = "application/x-ndjson"),
+    security(("token" = ["rw"])), responses((status = 200, content_type = "application/x-ndjson", body = String)),
+)]
+pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Response {
+    let answers = bulk::submit(house.0.clone(), who.0, request.into_body());
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answers)).into_response()
+}
+
+/// One task with its steps and results.
+#[utoipa::path(
+    get, path = "/tasks/{id}", tag = "tasks", security(("token" = ["ro", "agent"])),
+    params(("id" = String, Path), ("history" = Option<bool>, Query, description = "with the attempts of each step")),
+    responses((status = 200, body = Value)),
+)]
+pub(super) async fn show(house: State, who: Who, Path(task): Path<String>, query: Query<History>) -> Answered {
+    let (task, root) = (id(&task)?, house.desk.root.clone());
+    let (who, history) = (who.0, query.0.history.unwrap_or(false));
+    let found = house.desk.readers.read(move |reader| {
+        let rows = rows(reader, &who, task)?;
+        Ok(View::load(reader, rows)?.with_processes(&root).to_json(history))
+    });
+    Ok(Said(found.await?))
+}
+
+/// Whether attempts are shown.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct History {
+    history: Option<bool>,
+}
+
+/// How long to wait.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WaitQuery {
+    /// At most so long, up to a minute.
+    timeout_ms: Option<u64>,
+}
+
+/// Waits for the end of a task by long poll. `ended` says whether it came; if not, ask again.
+#[utoipa::path(
+    get, path = "/tasks/{id}/wait", tag = "tasks", params(("id" = String, Path), WaitQuery), security(("token" = ["ro", "agent"])),
+    responses((status = 200, body = Value)),
+)]
+pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query: Query<WaitQuery>) -> Answered {
+    let task: TaskId = id(&task)?;
+    let (first, looker) = (who.0.clone(), who.0.clone());
+    let is_over = house.desk.readers.read(move |reader| Ok(rows(reader, &first, task)?.task.status.is_terminal()));
+    if !is_over.await? {
+        let patience = Duration::from_millis(query.0.timeout_ms.unwrap_or(30_000).min(WAIT_MS_MAX));
+        house.waits.wait(&house.desk, &who.caller, task, patience).await?;
+    }
+    let found = house.desk.readers.read(move |reader| {
+        let rows = rows(reader, &looker, task)?;
+        let ended = rows.task.status.is_terminal();
+        let mut shown = View::load(reader, rows)?.to_json(false);
+        shown["ended"] = json!(ended);
+        Ok(shown)
+    });
+    Ok(Said(found.await?))
+}
+
+/// A task with everything that is known of it, as one document.
+#[utoipa::path(
+    get, path = "/tasks/{id}/export", tag = "tasks", params(("id" = String, Path)), security(("token" = ["ro"])),
+    responses((status = 200, body = Value)),
+)]
+pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> Answered {
+    let (task, who) = (id(&task)?, who.0);
+    let found = house.desk.readers.read(move |reader| {
+        let rows = rows(reader, &who, task)?;
+        view::export::task(reader, rows)
+    });
+    Ok(Said(found.await?))
+}
+
+/// Why, for people.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reason {
+    /// It stands on the log.
+    reason: Option<String>,
+    /// Let running steps finish (cancel alone).
+    #[serde(default)]
+    soft: bool,
+}
+
+/// Stops a task.
+#[utoipa::path(
+    post, path = "/tasks/{id}/cancel", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
+    responses((status = 200, body = Value)),
+)]
+pub(super) async fn cancel(house: State, who: Who, Path(task): Path<String>, Json(why): Json<Reason>) -> Answered {
+    let mode = if why.soft { CancelMode::Soft } else { CancelMode::Hard };
+    let reason = why.reason.unwrap_or_else(|| "cancelled over HTTP".to_owned());
+    change(&house, &who, &task, |task| Command::Cancel { task, mode, reason }).await
+}
+
+/// Tries a task again that ended badly.
+#[utoipa::path(
+    post, path = "/tasks/{id}/retry", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
+    responses((status = 200, body = Value)),
+)]
+pub(super) async fn retry(house: State, who: Who, Path(task): Path<String>, Json(why): Json<Reason>) -> Answered {
+    let reason = why.reason.unwrap_or_else(|| "tried again over HTTP".to_owned());
+    change(&house, &who, &task, |task| Command::Redrive { task, reason }).await
+}
+
+/// Forgets a task that has ended, for good.
+#[utoipa::path(
+    post, path = "/tasks/{id}/purge", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["admin"])),
+    responses((status = 200, body = Value)),
+)]
+pub(super) async fn purge(house: State, who: Who, Path(task): Path<String>, Json(_none): Json<Reason>) -> Answered {
+    let purge = |task| Command::Life(LifeCommand::Purge { scope: Scope::Task(task) });
+    change(&house, &who, &task, purge).await
+}
+
+/// Gives a command about a task that the caller may see.
+async fn change(house: &State, who: &Who, task: &str, command: impl FnOnce(TaskId) -> Command) -> Answered {
+    let (task, looker): (TaskId, _) = (id(task)?, who.0.clone());
+    house.desk.readers.read(move |reader| rows(reader, &looker, task).map(drop)).await?;
+    let answer = house.desk.ask(&who.caller, command(task)).await?;
+    if let Answer::Swept { count, .. } = answer {
+        return Ok(Said(json!({ "task": task, "purged": count })));
+    }
+    let Answer::Done { status } = answer else { return Err(unexpected().into()) };
+    Ok(Said(json!({ "task": task, "status": status })))
+}
+
+/// The rows of a task that the caller may see.
+pub(super) fn rows(reader: &mut dyn Reader, who: &Principal, task: TaskId) -> Result<TaskRows, Error> {
+    let missing = || Error::new(Code::NoTask, format!("there is no task {task} in this root"));
+    let rows = reader.task(task)?.ok_or_else(missing)?;
+    who.check_task(&rows)?;
+    Ok(rows)
+}

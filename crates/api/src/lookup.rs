@@ -1,0 +1,93 @@
+//! From what a person typed to a task or a step.
+
+use crate::error::{Code, Error};
+use relaymesh_core::{
+    id::TaskId,
+    task::{Step, Task, TaskRows},
+};
+use relaymesh_store::{Reader, TaskFilter};
+
+/// A part of an id must be this long.
+const PART_CHARS_MIN: usize = 4;
+/// Parts of ids are looked for among this many of the newest tasks.
+const NEWEST: usize = 1000;
+/// How many tasks are read at once.
+const PAGE: usize = 256;
+
+/// The rows of the task with this id, or with the only id among the newest that begins or ends like this.
+pub fn task(reader: &mut (impl Reader + ?Sized), text: &str) -> Result<TaskRows, Error> {
+    let id = match text.parse::<TaskId>() {
+        Ok(id) => id,
+        Err(error) => by_part(reader, text)?.ok_or_else(|| Error::new(Code::BadId, error.to_string()))?,
+    };
+    reader.task(id)?.ok_or_else(|| Error::new(Code::NoTask, format!("there is no task {id} in this root")))
+}
+
+/// The step with this name or place.
+pub fn step<'a>(rows: &'a TaskRows, text: &str) -> Result<(u16, &'a Step), Error> {
+    let named = |(_, step): &(u16, &Step)| step.spec.name.as_str() == text;
+    let placed = |(index, _): &(u16, &Step)| index.to_string() == text;
+    let found = rows.indexed().find(named).or_else(|| rows.indexed().find(placed));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = rows.steps.iter().map(|step| step.spec.name.as_str()).collect();
+        let shown: String = text.chars().filter(|c| !c.is_control()).take(64).collect();
+        let error = Error::new(Code::NoStep, format!("{} has no step `{shown}`", rows.task.id));
+        error.hint(format!("its steps are: {}", names.join(", ")))
+    })
+}
+
+/// Tells of every task that fits, the newest first, and reads them in pages.
+pub fn each_task<R: Reader + ?Sized>(
+    reader: &mut R,
+    filter: &TaskFilter,
+    mut tell: impl FnMut(&mut R, Task) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut before = None;
+    loop {
+        let page = reader.tasks(filter, before, PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        before = Some(last.key);
+        page.into_iter().try_for_each(|task| tell(reader, task))?;
+    }
+}
+
+fn by_part(reader: &mut (impl Reader + ?Sized), text: &str) -> Result<Option<TaskId>, Error> {
+    let part = text.strip_prefix(TaskId::PREFIX).unwrap_or(text).to_ascii_uppercase();
+    let plausible = (PART_CHARS_MIN..26).contains(&part.len()) && part.bytes().all(|c| c.is_ascii_alphanumeric());
+    if !plausible {
+        return Ok(None);
+    }
+    let tasks = reader.tasks(&TaskFilter::default(), None, NEWEST)?;
+    let fits = |id: &TaskId| {
+        let text = id.to_string();
+        let ulid = &text[TaskId::PREFIX.len()..];
+        ulid.starts_with(&part) || ulid.ends_with(&part)
+    };
+    let found: Vec<TaskId> = tasks.iter().map(|task| task.id).filter(fits).collect();
+    match found[..] {
+        [] => Err(Error::new(Code::NoTask, format!("none of the newest {NEWEST} tasks begins or ends with `{part}`"))),
+        [only] => Ok(Some(only)),
+        [first, second, ..] => {
+            let message = format!("`{part}` could be any of {} tasks, such as {first} and {second}", found.len());
+            Err(Error::new(Code::BadId, message)
+                .hint("the end of an id tells more than its beginning, which is the time"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relaymesh_core::id::NodeId;
+    use relaymesh_store::{Store as _, memory::MemoryStore};
+
+    #[test]
+    fn what_is_no_part_of_an_id_is_a_bad_id() {
+        let mut reader = MemoryStore::new(NodeId::new(1, 1)).reader().unwrap();
+        for (text, code) in
+            [("abc", Code::BadId), ("a/../b", Code::BadId), ("ABCD", Code::NoTask), ("tsk_ABCD", Code::NoTask)]
+        {
+            assert_eq!(task(&mut reader, text).unwrap_err().code, code, "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Time for people: RFC 3339 in UTC, and spans in few characters.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// Milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `2026-11-16T08:15:30.250Z`.
+pub fn rfc3339(unix_ms: u64) -> String {
+    let (year, month, day) = civil(unix_ms / DAY_MS);
+    let ms = unix_ms % DAY_MS;
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", ms % 1000)
+}
+
+/// `250 ms`, `3.2 s`, `5 min`, `7 h`, `12 d`.
+pub fn span(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        60_000..3_600_000 => format!("{} min", ms / 60_000),
+        3_600_000..DAY_MS => format!("{} h", ms / 3_600_000),
+        DAY_MS.. => format!("{} d", ms / DAY_MS),
+    }
+}
+
+/// How long, as a person wrote it: `90s`, `15m`, `2h`, `7d`, `4w`.
+pub fn duration(text: &str) -> Result<u64, String> {
+    ago_ms(text).ok_or_else(|| format!("`{text}` is not how long: write 90s, 15m, 2h, 7d"))
+}
+
+/// The time that a person wrote: `2026-11-16`, `2026-11-16T08:15:30Z` (UTC), or how long ago: `90s`, `15m`, `2h`, `7d`, `4w`.
+pub fn parse(text: &str) -> Result<u64, String> {
+    let found = ago_ms(text).map(|ago_ms| now_ms().saturating_sub(ago_ms)).or_else(|| date_ms(text));
+    found.ok_or_else(|| {
+        format!("`{text}` is no time: give a date (2026-11-16), a time in UTC (2026-11-16T08:15:30Z) or how long ago (90s, 15m, 2h, 7d, 4w)")
+    })
+}
+
+fn ago_ms(text: &str) -> Option<u64> {
+    let unit = text.chars().last()?;
+    let unit_ms = match unit {
+        's' => 1_000,
+        'm' => 60_000,
+        'h' => 3_600_000,
+        'd' => DAY_MS,
+        'w' => 7 * DAY_MS,
+        _ => return None,
+    };
+    number(&text[..text.len() - 1], 0..=u64::MAX)?.checked_mul(unit_ms)
+}
+
+fn date_ms(text: &str) -> Option<u64> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+    let parts: Vec<&str> = date.split('-').collect();
+    let [year, month, day] = parts[..] else { return None };
+    let date = (number(year, 1970..=9999)?, number(month, 1..=12)?, number(day, 1..=31)?);
+    // Without its leap days the year begins too early: by fewer than two thousand days in the year 9999.
+    let from = (date.0 - 1970) * 365;
+    let days = (from..from + 3_100).find(|days| civil(*days) == date)?;
+    let (clock, ms) = time.split_once('.').unwrap_or((time, "0"));
+    let parts: Vec<&str> = clock.split(':').collect();
+    let (hour, minute, second) = match parts[..] {
+        [hour, minute] => (hour, minute, "0"),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let ms: String = format!("{ms:0<3}").chars().take(3).collect();
+    let seconds = (number(hour, 0..=23)? * 60 + number(minute, 0..=59)?) * 60 + number(second, 0..=59)?;
+    Some(days * DAY_MS + seconds * 1000 + number(&ms, 0..=999)?)
+}
+
+fn number(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_plain && range.contains(number))
+}
+
+/// The date that is `days` after 1970-01-01, by counting in years that start on 1 March, so that the leap day is last.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468; // since 0000-03-01
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_dates() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(rfc3339(1_709_251_199_999), "2024-02-29T23:59:59.999Z");
+        assert_eq!(rfc3339(1_709_251_200_000), "2024-03-01T00:00:00.000Z");
+        assert_eq!(rfc3339(4_107_542_400_000), "2100-03-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn every_day_follows_the_one_before() {
+        let mut before = civil(0);
+        for days in 1..200_000 {
+            let (year, month, day) = civil(days);
+            let next_day = (year, month, day) == (before.0, before.1, before.2 + 1);
+            let next_month = day == 1 && (year, month) == (before.0, before.1 + 1);
+            let next_year = (month, day) == (1, 1) && year == before.0 + 1 && (before.1, before.2) == (12, 31);
+            assert!(next_day || next_month || next_year, "{before:?} then {:?}", (year, month, day));
+            before = (year, month, day);
+        }
+    }
+
+    #[test]
+    fn what_is_printed_is_read_again() {
+        for ms in [0, 951_782_400_000, 1_709_251_199_999, 4_107_542_400_123, 253_402_300_799_999] {
+            assert_eq!(parse(&rfc3339(ms)), Ok(ms));
+        }
+        assert_eq!(parse("2024-03-01"), Ok(1_709_251_200_000));
+        assert_eq!(parse("2024-03-01 00:01"), Ok(1_709_251_260_000));
+        assert_eq!(parse("2024-03-01T00:00:00.5Z"), Ok(1_709_251_200_500));
+        let ago = now_ms() - parse("2h").unwrap();
+        assert!((7_200_000..7_260_000).contains(&ago), "{ago}");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "h",
+            "2024",
+            "2024-02-30",
+            "2024-13-01",
+            "+5m",
+            "5 m",
+            "1x",
+            "2024-03-01T25:00Z",
+            "2024-03-01T00:00:00.éé",
+            "99999999999999999999w",
+            "é",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn spans() {
+        assert_eq!(
+            ["0 ms", "1.5 s", "2 min", "3 h", "4 d"],
+            [0, 1_590, 150_000, 10_900_000, 350_000_000].map(span)[..]
+        );
+    }
+}

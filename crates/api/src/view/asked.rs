@@ -1,0 +1,130 @@
+//! What a step asks of a person, with all that one should know before deciding.
+
+use super::export;
+use crate::{
+    error::{Code, Error},
+    lookup,
+};
+use relaymesh_core::{
+    hash::Hash,
+    id::StepId,
+    name::Name,
+    op::Op,
+    task::{Status, Step, Task, TaskRows, spec::Ask},
+};
+use relaymesh_store::{Reader, TaskFilter};
+use serde_json::{Value, json};
+
+/// What a step asks.
+pub struct Asked {
+    /// Which step.
+    pub step: StepId,
+    /// What it is called.
+    pub name: Name,
+    /// What a decision must cite.
+    pub hash: Hash,
+    /// What it asks.
+    pub ask: Ask,
+    /// When it is denied unless somebody decides; 0 for never.
+    pub due_ms: u64,
+    /// Its task.
+    pub task: Task,
+    /// Who is to do it.
+    pub agent: Name,
+    /// What the step will be given, and what is known of it only when it runs.
+    pub input: (Value, Option<String>),
+    /// Who submitted the task and from where, unless the log has let go of it.
+    pub submitter: Option<(Name, Name)>,
+}
+
+impl Asked {
+    /// What the step at this place asks. It must wait for a decision.
+    pub fn load(reader: &mut (impl Reader + ?Sized), rows: &TaskRows, index: u16) -> Result<Self, Error> {
+        let step = &rows.steps[usize::from(index)];
+        let ask = waiting(step)?;
+        Ok(Self {
+            step: rows.step_id(index),
+            name: step.spec.name.clone(),
+            hash: ask.hash(),
+            ask: ask.clone(),
+            due_ms: step.due_ms,
+            task: rows.task.clone(),
+            agent: step.spec.agent.clone(),
+            input: export::given(reader, rows, index)?,
+            submitter: submitter(reader, rows.task.key)?,
+        })
+    }
+
+    /// The same for programs.
+    pub fn to_json(&self) -> Value {
+        let Task { id, name, namespace, created_ms, .. } = &self.task;
+        let (author, source) = self.submitter.as_ref().map(|(who, from)| (who, from)).unzip();
+        json!({
+            "task": id, "name": name, "namespace": namespace, "step": self.name, "agent": self.agent,
+            "asks": self.ask.text, "ask": self.hash, "deadline_ms": (self.due_ms > 0).then_some(self.due_ms),
+            "input": self.input.0, "input_note": self.input.1, "author": author, "source": source, "created_ms": created_ms,
+        })
+    }
+}
+
+/// Every step of the namespace that asks for a decision, the most urgent first. A step that has no deadline stands in no queue, so the
+/// tasks that are under way are looked at.
+pub fn all(reader: &mut (impl Reader + ?Sized), namespace: &Name) -> Result<Vec<Asked>, Error> {
+    let mut found = Vec::new();
+    for status in Status::ALL.into_iter().filter(|status| !status.is_terminal()) {
+        let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
+        lookup::each_task(reader, &filter, |reader, task| {
+            let Some(rows) = reader.task_at(task.key)? else { return Ok(()) };
+            for (index, step) in rows.indexed() {
+                if step.status == Status::Waiting && step.spec.approve.is_some() {
+                    found.push(Asked::load(reader, &rows, index)?);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    // What never runs out comes last.
+    found.sort_by_key(|asked: &Asked| (asked.due_ms.wrapping_sub(1), asked.task.key, asked.step.index));
+    Ok(found)
+}
+
+/// The step of this name or place; without one, the only one that asks.
+pub fn choose(rows: &TaskRows, step: Option<&str>) -> Result<u16, Error> {
+    if let Some(text) = step {
+        return lookup::step(rows, text).map(|(index, _)| index);
+    }
+    let asking: Vec<(u16, &Step)> = rows.indexed().filter(|(_, step)| step.status == Status::Waiting).collect();
+    match asking[..] {
+        [(index, _)] => Ok(index),
+        [] => {
+            let message = format!("no step of {} asks for anything: it is {}", rows.task.id, rows.task.status);
+            Err(Error::new(Code::Refused, message).hint("`relaymesh approvals list` shows what is asked"))
+        }
+        _ => {
+            let names: Vec<&str> = asking.iter().map(|(_, step)| step.spec.name.as_str()).collect();
+            let message = format!("{} steps of {} ask: name one", names.len(), rows.task.id);
+            Err(Error::new(Code::Usage, message).hint(format!("they are: {}", names.join(", "))))
+        }
+    }
+}
+
+fn waiting(step: &Step) -> Result<&Ask, Error> {
+    let name = &step.spec.name;
+    match &step.spec.approve {
+        Some(ask) if step.status == Status::Waiting => Ok(ask),
+        Some(_) => {
+            let decided = step.decided_by.as_ref().map_or_else(String::new, |who| format!(" ({who} has decided)"));
+            let message = format!("step `{name}` does not wait for approval: it is {}{decided}", step.status);
+            Err(Error::new(Code::Refused, message))
+        }
+        None => Err(Error::new(Code::Refused, format!("step `{name}` asks for nothing"))),
+    }
+}
+
+/// A task's key is the position of the op that submitted it.
+fn submitter(reader: &mut (impl Reader + ?Sized), key: u64) -> Result<Option<(Name, Name)>, Error> {
+    let ops = reader.ops(key.saturating_sub(1), 1)?;
+    let submit = ops.first().filter(|stored| stored.pos == key && stored.stub().is_none());
+    let op = submit.and_then(|stored| Op::decode(stored.pos, &stored.bytes).ok());
+    Ok(op.map(|op| (op.header.author, op.header.source)))
+}

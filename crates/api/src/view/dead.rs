@@ -1,0 +1,248 @@
+//! What came to nothing: tasks and messages.
+
+use crate::{
+    error::{Code, Error},
+    lookup,
+};
+use relaymesh_core::{
+    id::{MessageId, TaskId, ThreadId},
+    kernel::Rows,
+    message::{DeadReason, Message, State, Thread, ThreadRows},
+    name::Name,
+    op::Scope,
+    task::{Status, TaskRows},
+};
+use relaymesh_store::{Reader, TaskFilter};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const PAGE: usize = 256;
+
+/// Which of what came to nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only where this agent failed, or where a message was for it.
+    pub agent: Option<Name>,
+    /// Only tasks of the flow with this name.
+    pub flow: Option<Name>,
+    /// Only what died at this time or later.
+    pub since_ms: Option<u64>,
+    /// Only what died before this time.
+    pub before_ms: Option<u64>,
+}
+
+/// Something that came to nothing.
+pub struct Dead {
+    /// Which it is.
+    pub what: What,
+    /// The team or project it belongs to.
+    pub namespace: Name,
+    /// The op that submitted or sent it: what came earlier has a smaller one.
+    pub pos: u64,
+    /// What people call it.
+    pub name: String,
+    /// Who failed.
+    pub agent: Name,
+    /// How it ended.
+    pub end: String,
+    /// When.
+    pub died_ms: u64,
+    /// The last reason that somebody gave.
+    pub why: Option<String>,
+}
+
+/// Which it is.
+#[derive(Debug, Clone, Copy)]
+pub enum What {
+    /// A task.
+    Task(TaskId),
+    /// A message of a thread.
+    Message(ThreadId, MessageId),
+}
+
+impl Selection {
+    /// All of the namespace that fits, in the order in which it was submitted or sent. `looked` hears how many threads were seen.
+    pub fn find(
+        &self,
+        reader: &mut (impl Reader + ?Sized),
+        namespace: &Name,
+        looked: &mut dyn FnMut(u64),
+    ) -> Result<Vec<Dead>, Error> {
+        let mut found = Vec::new();
+        for status in [Status::Failed, Status::DeadLetter] {
+            let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
+            lookup::each_task(reader, &filter, |reader, task| {
+                // It may have been tried again since it was listed.
+                if self.fits_task(&task.name, task.updated_ms) {
+                    found.extend(reader.task_at(task.key)?.as_ref().and_then(dead_task));
+                }
+                Ok(())
+            })?;
+        }
+        if self.flow.is_none() {
+            each_thread(reader, looked, |rows| {
+                if rows.thread.namespace == *namespace {
+                    found.extend(rows.messages.values().filter_map(|message| dead_message(&rows.thread, message)));
+                }
+            })?;
+        }
+        let by_agent = |dead: &Dead| self.agent.as_ref().is_none_or(|agent| *agent == dead.agent);
+        found.retain(|dead| self.is_then(dead.died_ms) && by_agent(dead));
+        found.sort_by_key(|dead: &Dead| dead.pos);
+        Ok(found)
+    }
+
+    fn fits_task(&self, name: &Name, died_ms: u64) -> bool {
+        // A task that is called as a message was a delivery of it, and the message tells of that itself.
+        let is_delivery = self.flow.is_none() && name.as_str().parse::<MessageId>().is_ok();
+        !is_delivery && self.flow.as_ref().is_none_or(|flow| flow == name) && self.is_then(died_ms)
+    }
+
+    fn is_then(&self, died_ms: u64) -> bool {
+        self.since_ms.is_none_or(|since| since <= died_ms) && self.before_ms.is_none_or(|before| died_ms < before)
+    }
+}
+
+impl Dead {
+    /// A few words for programs.
+    pub fn to_json(&self) -> Value {
+        let mut value = self.what.to_json();
+        value["name"] = json!(self.name);
+        value["agent"] = json!(self.agent);
+        value["end"] = json!(self.end);
+        value["died_ms"] = json!(self.died_ms);
+        value["why"] = json!(self.why);
+        value
+    }
+}
+
+impl What {
+    /// Its id, for people.
+    pub fn id(self) -> String {
+        match self {
+            Self::Task(task) => task.to_string(),
+            Self::Message(_, message) => message.to_string(),
+        }
+    }
+
+    /// Its ids, for programs.
+    pub fn to_json(self) -> Value {
+        match self {
+            Self::Task(task) => json!({ "task": task }),
+            Self::Message(thread, message) => json!({ "message": message, "thread": thread }),
+        }
+    }
+}
+
+/// What has these ids. One that did not come to nothing is an error: whoever names it believes that it did.
+pub fn named(
+    reader: &mut (impl Reader + ?Sized),
+    ids: &[String],
+    looked: &mut dyn FnMut(u64),
+) -> Result<Vec<Dead>, Error> {
+    let mut found = Vec::new();
+    let mut messages = BTreeSet::new();
+    for text in ids {
+        if let Ok(thread) = text.parse::<ThreadId>() {
+            let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))? else {
+                return Err(Error::new(Code::NoTask, format!("there is no {thread} in this root")));
+            };
+            found.extend(rows.messages.values().filter_map(|message| dead_message(&rows.thread, message)));
+        } else if let Ok(message) = text.parse::<MessageId>() {
+            messages.insert(message);
+        } else {
+            let rows = lookup::task(reader, text)?;
+            let alive = || format!("{} is {}: it did not come to nothing", rows.task.id, rows.task.status);
+            found.push(dead_task(&rows).ok_or_else(|| Error::new(Code::Refused, alive()))?);
+        }
+    }
+    let mut alive = None;
+    if !messages.is_empty() {
+        // Only its thread knows a message, so all threads are asked.
+        each_thread(reader, looked, |rows| {
+            for message in rows.messages.values().filter(|message| messages.contains(&message.draft.id)) {
+                messages_found(&rows.thread, message, &mut found, &mut alive);
+            }
+        })?;
+    }
+    if let Some(error) = alive {
+        return Err(error);
+    }
+    let is_found =
+        |id: &MessageId| found.iter().any(|dead| matches!(dead.what, What::Message(_, found) if found == *id));
+    match messages.iter().find(|id| !is_found(id)) {
+        Some(id) => Err(Error::new(Code::NoTask, format!("there is no message {id} in this root"))),
+        None => Ok(found),
+    }
+}
+
+fn messages_found(thread: &Thread, message: &Message, found: &mut Vec<Dead>, alive: &mut Option<Error>) {
+    match dead_message(thread, message) {
+        Some(dead) => found.push(dead),
+        None => {
+            let words = format!("{} is {}: it did not come to nothing", message.draft.id, message.state);
+            alive.get_or_insert_with(|| Error::new(Code::Refused, words));
+        }
+    }
+}
+
+/// Every thread of the root.
+pub fn each_thread(
+    reader: &mut (impl Reader + ?Sized),
+    looked: &mut dyn FnMut(u64),
+    mut tell: impl FnMut(&ThreadRows),
+) -> Result<(), Error> {
+    let (mut last, mut seen) = (None, 0);
+    loop {
+        let page = reader.scopes(last, PAGE)?;
+        let Some(newest) = page.last() else { return Ok(()) };
+        last = Some(*newest);
+        for scope in page {
+            // Threads come before repositories.
+            let Scope::Thread(_) = scope else { return Ok(()) };
+            if let Some(Rows::Thread(rows)) = reader.scope(scope)? {
+                tell(&rows);
+            }
+            seen += 1;
+        }
+        looked(seen);
+    }
+}
+
+fn dead_task(rows: &TaskRows) -> Option<Dead> {
+    let task = &rows.task;
+    if !matches!(task.status, Status::Failed | Status::DeadLetter) {
+        return None;
+    }
+    let step = rows.steps.get(usize::from(task.failing?.step))?;
+    Some(Dead {
+        what: What::Task(task.id),
+        namespace: task.namespace.clone(),
+        pos: task.key,
+        name: task.name.to_string(),
+        agent: step.spec.agent.clone(),
+        end: task.status.to_string(),
+        died_ms: task.updated_ms,
+        why: step.error.clone(),
+    })
+}
+
+fn dead_message(thread: &Thread, message: &Message) -> Option<Dead> {
+    let end = match (message.state, message.dead) {
+        (State::Queued | State::Processing | State::Done, _) => return None,
+        (State::Dead, Some(DeadReason::Expired)) => "DEAD (too old)".to_owned(),
+        (State::Dead, Some(DeadReason::Exhausted)) => "DEAD (delivered too often)".to_owned(),
+        (State::Failed | State::Dead, _) => message.state.to_string(),
+    };
+    let draft = &message.draft;
+    Some(Dead {
+        what: What::Message(thread.id, draft.id),
+        namespace: thread.namespace.clone(),
+        pos: message.content_pos,
+        name: format!("from {}", draft.from),
+        agent: draft.to.clone(),
+        end,
+        died_ms: message.updated_ms,
+        why: message.error.clone(),
+    })
+}

@@ -1,0 +1,15 @@
+//! What programs see, whichever way they came in: the command line with `--json` and the HTTP API say the same.
+
+pub mod agent;
+pub mod asked;
+pub mod dead;
+pub mod entry;
+pub mod export;
+pub mod lock;
+pub mod message;
+pub mod namespace;
+pub mod setting;
+mod task;
+pub mod token;
+
+pub use task::{View, content, progress, result, summary, took_ms};

@@ -1,0 +1,84 @@
+//! Namespaces: how much there is of everything in each.
+
+use crate::error::Error;
+use relaymesh_core::{
+    kernel::Rows,
+    name::Name,
+    namespace::{DEFAULT, Namespace},
+};
+use relaymesh_store::{Reader, TaskFilter};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const PAGE: usize = 256;
+
+/// A namespace: how it came to be, and how much there is of everything.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// How it was made, if it was.
+    pub made: Option<Namespace>,
+    /// Tasks in it.
+    pub tasks: u64,
+    /// Tasks in it that have not ended.
+    pub open_tasks: u64,
+    /// Messages in it.
+    pub messages: u64,
+    /// Messages in it that wait.
+    pub open_messages: u64,
+    /// Locks in it.
+    pub locks: u64,
+}
+
+/// One namespace.
+pub fn to_json(name: &Name, listed: &Listed) -> Value {
+    let Listed { made, tasks, open_tasks, messages, open_messages, locks } = listed;
+    let made = made.as_ref();
+    json!({
+        "namespace": name, "tasks": tasks, "open_tasks": open_tasks, "messages": messages,
+        "open_messages": open_messages, "locks": locks, "created_ms": made.map(|made| made.created_ms),
+        "author": made.map(|made| &made.author), "about": made.map(|made| &made.about),
+    })
+}
+
+/// Every namespace that was made, the one that is always there, and those that something is in all the same.
+pub fn find(reader: &mut (impl Reader + ?Sized), looked: &mut dyn FnMut(u64)) -> Result<BTreeMap<Name, Listed>, Error> {
+    let mut found: BTreeMap<Name, Listed> = BTreeMap::new();
+    found.extend(DEFAULT.parse().ok().map(|default| (default, Listed::default())));
+    let (mut before, mut seen) = (None, 0);
+    loop {
+        let page = reader.tasks(&TaskFilter::default(), before, PAGE)?;
+        let Some(last) = page.last() else { break };
+        before = Some(last.key);
+        seen += page.len() as u64;
+        for task in page {
+            let listed = found.entry(task.namespace).or_default();
+            listed.tasks += 1;
+            listed.open_tasks += u64::from(!task.status.is_terminal());
+        }
+        looked(seen);
+    }
+    let mut after = None;
+    loop {
+        let page = reader.scopes(after, PAGE)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = Some(*last);
+        for scope in page {
+            match reader.scope(scope)? {
+                Some(Rows::Thread(rows)) => {
+                    let listed = found.entry(rows.thread.namespace).or_default();
+                    listed.messages += rows.messages.len() as u64;
+                    let open = rows.messages.values().filter(|message| !message.state.is_terminal()).count();
+                    listed.open_messages += open as u64;
+                }
+                Some(Rows::Repository(rows)) => {
+                    found.entry(rows.repository.namespace).or_default().locks += rows.locks.len() as u64;
+                }
+                Some(Rows::Namespace(row)) => {
+                    let listed = found.entry(row.name.clone()).or_default();
+                    listed.made = Some(row);
+                }
+                Some(Rows::Task(_) | Rows::Purged(_)) | None => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `relaymesh open`
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    link::{Link, Missing},
+    output,
+    session::{self, Work},
+    time,
+};
+use relaymesh_api::{http::OneTimeCode, local::Endpoint};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh open                 where the HTTP API is, and a code that is good once, for a minute
+  relaymesh open --json | jq -r .code
+
+A program exchanges the code for a token of its own, good for twelve hours:
+  curl -s -H 'Content-Type: application/json' -d '{\"code\": \"…\"}' \"$URL/api/v1/session\"";
+
+/// Print where the HTTP API is, and a one-time code to begin a session with
+///
+/// No token stands in a URL, in a cookie or in your shell's history. Starts the daemon if there is none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
+    let warn = |alert| output::note(&session::warning(&alert));
+    let link = Link::open(&Context { no_daemon: false, ..context.clone() }, Missing::Make, Work::Nothing, warn)?;
+    let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("cannot use the root: {error}"));
+    let endpoint = Endpoint::read(&context.root).map_err(failed)?;
+    let none = || {
+        let error = Error::new(Code::NoDaemon, "the daemon has no HTTP API");
+        error.hint("`http_addr` says where it listens; the end of daemon.log says why it does not")
+    };
+    let url = endpoint.and_then(|endpoint| endpoint.http).ok_or_else(none)?;
+    let code = OneTimeCode::make(&context.root, rand::random(), time::now_ms()).map_err(failed)?;
+    if context.json {
+        output::value(&json!({ "url": url, "code": code }));
+    } else {
+        output::line(&url);
+        output::line(&code);
+        output::note("note: the code is good once, for a minute: POST it to /api/v1/session");
+    }
+    link.finish(Ok(Exit::Done))
+}

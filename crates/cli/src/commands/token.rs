@@ -1,0 +1,169 @@
+//! `relaymesh token`
+
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    link::{self, Missing},
+    output, root, time,
+};
+use clap::Subcommand;
+use relaymesh_api::view::token;
+use relaymesh_core::name::Name;
+use relaymesh_runtime::{
+    driver::Command as DriverCommand,
+    token::{Grant, NAMED_FILE, Scope, Tokens},
+};
+use serde_json::json;
+use std::io;
+
+const EXAMPLES: &str = "\
+Examples:
+  relaymesh token create ci --scope rw --for team-a    prints a token once; the root keeps its hash
+  relaymesh token create watcher --scope ro --ttl 30d
+  relaymesh token list                                 what each may do, and until when
+  relaymesh token rotate ci --overlap 24h              prints another; the old one is good for a day
+  relaymesh token revoke ci                            useless at once
+
+Tokens are for the HTTP API. Whoever may enter the root (the local socket) needs none; the first one is in http-token in the root.
+Scopes: ro looks; rw submits and changes; admin changes settings and tokens and forgets for good; agent is for one agent.";
+
+/// Tokens for the HTTP API
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Command {
+    /// Make a token and print it, once
+    #[command(after_help = EXAMPLES)]
+    Create {
+        /// What it is called: the author of what is done with it
+        name: Name,
+        /// What it may do: ro, rw, admin or agent
+        #[arg(long, value_name = "SCOPE")]
+        scope: Scope,
+        /// Only in this namespace; several may be given; in all of them without any
+        #[arg(long = "for", value_name = "NS")]
+        namespaces: Vec<Name>,
+        /// The agent that it is for, with the scope `agent`
+        #[arg(long, value_name = "NAME")]
+        agent: Option<Name>,
+        /// How long it is good; for ever without one
+        #[arg(long, value_name = "TIME", value_parser = time::duration)]
+        ttl: Option<u64>,
+    },
+    /// Show every token; not the tokens themselves, which nobody keeps
+    #[command(after_help = EXAMPLES)]
+    List,
+    /// Make another one; the one before stays good for a while
+    #[command(after_help = EXAMPLES)]
+    Rotate {
+        /// Which
+        name: Name,
+        /// How long the old one stays good
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time::duration)]
+        overlap: u64,
+    },
+    /// Make a token useless, at once
+    #[command(after_help = EXAMPLES)]
+    Revoke {
+        /// Which
+        name: Name,
+    },
+}
+
+pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
+    root::there(&context.root)?;
+    let now_ms = time::now_ms();
+    match command {
+        Command::List => list(context, now_ms)?,
+        Command::Create { name, scope, namespaces, agent, ttl } => {
+            let namespaces = (!namespaces.is_empty()).then_some(namespaces);
+            let grant = Grant { scope, namespaces, agent };
+            token::check(&grant)?;
+            let until_ms = ttl.map(|ttl| now_ms.saturating_add(ttl));
+            let made = change(context, |tokens| tokens.create(name.clone(), grant, until_ms, rand::random(), now_ms))?;
+            let taken = || {
+                let error = Error::new(Code::Refused, format!("there is a token `{name}` already"));
+                error.hint(format!("`relaymesh token rotate {name}` makes another in its place"))
+            };
+            let made = made.ok_or_else(taken)?;
+            note(context, "token.create", &name, Some(scope))?;
+            show(context, &name, &made);
+        }
+        Command::Rotate { name, overlap } => {
+            let made = change(context, |tokens| tokens.rotate(&name, rand::random(), overlap, now_ms))?;
+            let made = made.ok_or_else(|| missing(&name))?;
+            note(context, "token.rotate", &name, None)?;
+            show(context, &name, &made);
+        }
+        Command::Revoke { name } => {
+            if !change(context, |tokens| tokens.revoke(&name))? {
+                return Err(missing(&name));
+            }
+            note(context, "token.revoke", &name, None)?;
+            if context.json {
+                output::value(&json!({ "name": name, "revoked": true }))
+            } else {
+                output::line("revoked")
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn change<T>(context: &Context, change: impl FnOnce(&mut Tokens) -> T) -> Result<T, Error> {
+    Tokens::change(&context.root, change).map_err(|error| failed(context, &error))
+}
+
+/// It stands on the log who did it.
+fn note(context: &Context, event: &str, name: &Name, scope: Option<Scope>) -> Result<(), Error> {
+    let word = |text: &str| text.parse::<Name>().map_err(|error| Error::new(Code::Internal, error.to_string()));
+    let mut about = vec![(word("name")?, name.to_string())];
+    if let Some(scope) = scope {
+        about.push((word("scope")?, scope.to_string()));
+    }
+    let command = DriverCommand::Note { event: word(event)?, namespace: context.namespace.clone(), about };
+    link::once(context, Missing::Refuse, command).map(drop)
+}
+
+fn show(context: &Context, name: &Name, made: &str) {
+    if context.json {
+        return output::value(&json!({ "name": name, "token": made }));
+    }
+    output::line(made);
+    output::note("note: it is shown this once; keep it where secrets are kept");
+}
+
+fn list(context: &Context, now_ms: u64) -> Result<(), Error> {
+    let tokens = Tokens::read(&context.root).map_err(|error| failed(context, &error))?.unwrap_or_default();
+    if context.json {
+        output::value(&token::to_json(&tokens, now_ms).into());
+        return Ok(());
+    }
+    let mut rows = vec![["NAME", "SCOPE", "NAMESPACES", "MADE", "GOOD UNTIL", "ROTATED"].map(str::to_owned).to_vec()];
+    rows.extend(tokens.tokens.iter().map(|(name, token)| {
+        let all = || "all".to_owned();
+        let names = |all: &Vec<Name>| all.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
+        let until = match token.until_ms {
+            Some(until_ms) if until_ms <= now_ms => "over".to_owned(),
+            Some(until_ms) => time::rfc3339(until_ms),
+            None => "it is revoked".to_owned(),
+        };
+        let previous = token.pair.previous.and_then(|kept| kept.until_ms).filter(|until_ms| now_ms < *until_ms);
+        let rotated = previous
+            .map_or_else(|| "-".to_owned(), |until_ms| format!("old one good until {}", time::rfc3339(until_ms)));
+        let whose = token.grant.agent.as_ref().map_or_else(String::new, |agent| format!(" ({agent})"));
+        let scope = format!("{}{whose}", token.grant.scope);
+        let namespaces = token.grant.namespaces.as_ref().map_or_else(all, names);
+        vec![name.to_string(), scope, namespaces, time::rfc3339(token.made_ms), until, rotated]
+    }));
+    output::rows(&rows);
+    Ok(())
+}
+
+fn missing(name: &Name) -> Error {
+    Error::new(Code::NoToken, format!("there is no token `{name}`"))
+}
+
+fn failed(context: &Context, error: &io::Error) -> Error {
+    Error::new(Code::StoreIo, format!("cannot use {}: {error}", context.root.join(NAMED_FILE).display()))
+}

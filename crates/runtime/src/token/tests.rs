@@ -1,0 +1,153 @@
+use super::*;
+use relaymesh_core::{
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, OpId, StepId, TaskId, WorkerId},
+    name::Name,
+    op::{Body, Header, Held, Op, Scope as OpScope, WriteClass},
+    task::{TaskRows, apply, request::Request},
+};
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+#[test]
+fn both_tokens_are_good_while_one_is_changed_for_the_other_and_neither_is_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let mut tokens = Pair::read(root.path()).unwrap();
+    assert!(!tokens.allows("", 0) && !tokens.allows(PREFIX, 0), "without a token nobody may register");
+    let first = tokens.rotate([1; 32], 1_000, 0);
+    assert!(tokens.allows(&first, u64::MAX) && !tokens.allows(&first[1..], 0));
+    let second = tokens.rotate([2; 32], 1_000, 5_000);
+    assert!(tokens.allows(&first, 5_999) && !tokens.allows(&first, 6_000) && tokens.allows(&second, 6_000));
+    tokens.write(root.path()).unwrap();
+    let text = std::fs::read_to_string(root.path().join(FILE)).unwrap();
+    assert!(!text.contains(&second[PREFIX.len()..]), "{text}");
+    let again = Pair::read(root.path()).unwrap();
+    assert_eq!(again, tokens);
+    let third = tokens.rotate([3; 32], 0, 7_000);
+    assert!(!tokens.allows(&second, 7_000) && tokens.allows(&third, 7_000), "no overlap, no second one");
+    assert!(!Pair::default().allows(&third, 0));
+}
+
+#[test]
+fn a_scope_suffices_for_itself_and_for_less_and_an_agent_for_agents_alone() {
+    use Scope::{Admin, Agent, Ro, Rw};
+    let table = [
+        (Ro, &[Ro][..], true),
+        (Ro, &[Rw], false),
+        (Rw, &[Ro], true),
+        (Rw, &[Admin], false),
+        (Admin, &[Rw], true),
+        (Admin, &[Agent], false),
+        (Admin, &[Rw, Agent], true),
+        (Agent, &[Ro], false),
+        (Agent, &[Rw, Agent], true),
+        (Admin, &[], false),
+    ];
+    for (have, wanted, expected) in table {
+        assert_eq!(have.suffices(wanted), expected, "{have} where {wanted:?} is wanted");
+    }
+    for scope in Scope::ALL {
+        assert_eq!(scope.as_str().parse(), Ok(scope));
+    }
+}
+
+#[test]
+fn named_tokens_are_found_rotated_and_revoked_and_the_file_holds_none_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    assert_eq!(Tokens::read(root.path()).unwrap(), None);
+    let grant = Grant { scope: Scope::Rw, namespaces: Some(vec![name("team-a")]), agent: None };
+    let made = |tokens: &mut Tokens| tokens.create(name("ci"), grant.clone(), Some(10_000), [7; 32], 0);
+    let token = Tokens::change(root.path(), made).unwrap().unwrap();
+    assert_eq!(Tokens::change(root.path(), made).unwrap(), None, "a name is given once");
+    let text = std::fs::read_to_string(root.path().join(NAMED_FILE)).unwrap();
+    assert!(!text.contains(&token[5..]), "{text}");
+    let mut tokens = Tokens::read(root.path()).unwrap().unwrap();
+    let found = tokens.find(&token, 9_999).unwrap();
+    assert_eq!((found.name, &found.grant), (name("ci"), &grant));
+    assert!(grant.admits(&name("team-a")) && !grant.admits(&name("default")));
+    assert_eq!(tokens.find(&token, 10_000), None, "its time is over");
+    assert_eq!(tokens.find("", 0), None);
+    let second = tokens.rotate(&name("ci"), [8; 32], 100, 1_000).unwrap();
+    assert!(tokens.find(&token, 1_099).is_some() && tokens.find(&token, 1_100).is_none());
+    assert!(tokens.find(&second, 1_100).is_some());
+    assert_eq!(tokens.rotate(&name("nobody"), [8; 32], 100, 0), None);
+    assert!(tokens.revoke(&name("ci")) && !tokens.revoke(&name("ci")));
+    assert_eq!(tokens.find(&second, 1_100), None);
+}
+
+#[test]
+fn the_first_token_is_made_once_and_only_its_owner_reads_it() {
+    let root = tempfile::tempdir().unwrap();
+    assert!(Tokens::make_first(root.path(), [1; 32], 5).unwrap());
+    assert!(!Tokens::make_first(root.path(), [2; 32], 5).unwrap(), "there is one already");
+    let token = std::fs::read_to_string(root.path().join(FIRST_FILE)).unwrap();
+    let found = Tokens::read(root.path()).unwrap().unwrap().find(token.trim(), 6).unwrap();
+    assert_eq!((found.name, found.grant.scope), (name(FIRST_NAME), Scope::Rw));
+    for file in [FIRST_FILE, NAMED_FILE] {
+        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(root.path().join(file)).unwrap());
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    Tokens::change(root.path(), |tokens| tokens.revoke(&name(FIRST_NAME))).unwrap();
+    assert!(!Tokens::make_first(root.path(), [3; 32], 7).unwrap(), "what was revoked does not come back");
+}
+
+/// A task of one step that runs for the first time, and what its attempt shows.
+fn running() -> (Option<TaskRows>, Held, impl FnMut(&mut Option<TaskRows>, Body)) {
+    let (node, task) = (NodeId::new(1, 1), TaskId::new(1, 2));
+    let mut seq = 0;
+    let mut say = move |rows: &mut Option<TaskRows>, body: Body| {
+        seq += 1;
+        let header = Header {
+            op_id: OpId::new(seq, 1),
+            origin: node,
+            origin_epoch: 1,
+            seq,
+            hlc: Hlc { wall_ms: seq, logical: 0, node },
+            author: name("ann"),
+            source: name("test"),
+            namespace: name("team-a"),
+            scope: OpScope::Task(task),
+            write_class: WriteClass::Strong,
+            causal_deps: Vec::new(),
+            via: None,
+        };
+        apply(rows, &Op { pos: seq, header, body }, &mut Vec::new()).unwrap();
+    };
+    let mut rows = None;
+    let prepared = Request::single(name("echo"), None).prepare(&name("team-a"), None, 1).unwrap();
+    say(&mut rows, Body::ScheduleJob { schedule: prepared.schedule });
+    let token = LeaseToken::new(1, 3);
+    let claim =
+        |seen| Body::ClaimWork { step: 0, owner: node, worker: WorkerId::new(1, 4), token, lease_ms: 1_000, seen };
+    say(&mut rows, claim(Hlc { wall_ms: 1, logical: 0, node }));
+    (rows, Held { step: 0, epoch: 1, token }, say)
+}
+
+#[test]
+fn a_token_of_an_attempt_is_good_for_that_attempt_and_dies_with_it() {
+    let (mut rows, held, mut say) = running();
+    let task = rows.as_ref().unwrap().task.id;
+    let bound = Bound { step: StepId { task, index: 0 }, epoch: 1, namespace: name("team-a"), agent: name("echo") };
+    let mut ledger = Ledger::default();
+    let token = ledger.issue(bound.clone(), [9; 32]);
+    assert_eq!(ledger.find(&token), Some(&bound));
+    assert_eq!(ledger.find("rmx_"), None);
+    let live = rows.clone().unwrap();
+    assert!(bound.is_live(&live));
+    let others = [
+        Bound { epoch: 2, ..bound.clone() },
+        Bound { step: StepId { task, index: 1 }, ..bound.clone() },
+        Bound { step: StepId { task: TaskId::new(9, 9), index: 0 }, ..bound.clone() },
+        Bound { namespace: name("default"), ..bound.clone() },
+        Bound { agent: name("fail"), ..bound.clone() },
+    ];
+    for other in others {
+        assert!(!other.is_live(&live), "{other:?}");
+    }
+    say(&mut rows, Body::YieldWork { held, reason: "given back".to_owned() });
+    assert!(!bound.is_live(rows.as_ref().unwrap()), "the attempt is over");
+    ledger.forget(&token);
+    assert_eq!(ledger.find(&token), None);
+}
