@@ -1,6 +1,6 @@
 //! The parsers of text from outside, without files around them, for the fuzz targets.
 
-use crate::{error::Error, flow, settings};
+use crate::{backup::Manifest, error::Error, flow, settings};
 use relaymesh_agents::http::{Api, answer::Answer, sse};
 use relaymesh_core::task::request::Request;
 use relaymesh_runtime::{
@@ -40,6 +40,12 @@ pub fn settings(text: &str) -> Result<String, Said> {
     let values =
         TABLE.iter().zip(loaded.settings.values()).map(|(setting, value)| format!("\"{}\":{value}", setting.name));
     Ok(format!("{{{}}}", values.collect::<Vec<_>>().join(",")))
+}
+
+/// Reads the manifest of a backup; gives it as it would be written.
+pub fn backup(bytes: &[u8]) -> Result<String, Said> {
+    let manifest = Manifest::parse(bytes, Path::new("backup")).map_err(|error| said(&error))?;
+    serde_json::to_string(&manifest).map_err(|error| Said { text: error.to_string(), json: String::new() })
 }
 
 /// What an answer comes to.

@@ -37,6 +37,7 @@ mod secrets;
 mod session;
 mod settings;
 mod time;
+mod top;
 mod view;
 mod watch;
 

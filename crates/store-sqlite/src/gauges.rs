@@ -5,6 +5,7 @@ use crate::{Root, SqliteReader, columns, failure};
 use relaymesh_core::lanes::Priority;
 use relaymesh_store::{Error, Queue};
 use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a store stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,6 +49,8 @@ const OLDEST: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_status
 const SUBMITTED: &str = "SELECT created_at_ms FROM task_rows WHERE task_key = ?1";
 const LEASED: &str =
     "SELECT step_key FROM step_rows INDEXED BY idx_steps_lease_owner_updated WHERE lease_owner IS NOT NULL";
+const BY_AGENT: &str = "SELECT agent, count(*) FROM step_rows INDEXED BY idx_steps_lease_owner_updated \
+     WHERE lease_owner IS NOT NULL GROUP BY agent";
 const MESSAGES: &str = "SELECT count(*) FROM scope_rows INDEXED BY idx_messages_inbox WHERE queued_ms IS NOT NULL";
 const BLOBS: &str = "SELECT count(*), coalesce(sum(blob_bytes), 0) FROM content INDEXED BY idx_content_blob WHERE blob_hash IS NOT NULL";
 
@@ -57,6 +60,20 @@ impl SqliteReader {
         let root = self.root.clone();
         self.at_one_moment(|connection| {
             read(connection, now_ms, &root).map_err(|error| failure::sqlite("cannot read how much waits", &error))
+        })
+    }
+}
+
+impl SqliteReader {
+    /// How many steps somebody holds, by agent.
+    pub fn running_by_agent(&mut self) -> Result<BTreeMap<String, u64>, Error> {
+        self.at_one_moment(|connection| {
+            let read = || {
+                let mut statement = connection.prepare_cached(BY_AGENT)?;
+                let rows = statement.query_map([], |row| Ok((row.get(0)?, columns::unsigned(row, 1)?)))?;
+                rows.collect::<rusqlite::Result<_>>()
+            };
+            read().map_err(|error| failure::sqlite("cannot read who works", &error))
         })
     }
 }
@@ -82,7 +99,7 @@ fn read(connection: &Connection, now_ms: u64, root: &Root) -> rusqlite::Result<G
             oldest_ms: oldest.map(submitted).transpose()?.flatten(),
         };
     }
-    let mut tasks = std::collections::BTreeSet::new();
+    let mut tasks = BTreeSet::new();
     let mut statement = connection.prepare_cached(LEASED)?;
     for key in statement.query_map([], |row| columns::unsigned(row, 0))? {
         gauges.leased_steps += 1;
@@ -117,5 +134,7 @@ mod tests {
         assert!(normal.oldest_ms.is_some() && gauges.lanes[0].oldest_ms.is_none());
         assert_eq!((gauges.leased_steps, gauges.active_tasks, gauges.blobs), (1, 1, (1, 9000)));
         assert!(gauges.database_bytes > 0);
+        let running: Vec<u64> = world.reader().running_by_agent().unwrap().into_values().collect();
+        assert_eq!(running, [1]);
     }
 }

@@ -146,6 +146,10 @@ pub struct Status {
     pub waiting: u64,
     /// How often a lower lane had to be forced (R13).
     pub low_starvation_count: u64,
+    /// Tasks that were accepted since it is up.
+    pub tasks_submitted: u64,
+    /// Tasks that came to an end since then.
+    pub tasks_ended: u64,
     /// Clients at the socket, this one included.
     pub clients: u64,
     /// The last thing an operator should have seen, if there was one.
@@ -188,6 +192,8 @@ impl Status {
             ready: 0,
             waiting: 0,
             low_starvation_count: 0,
+            tasks_submitted: 0,
+            tasks_ended: 0,
             clients: 0,
             alert: None,
             settings_problem: None,

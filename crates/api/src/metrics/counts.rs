@@ -104,6 +104,11 @@ impl Counts {
         }
     }
 
+    /// Tasks that were accepted, and tasks that came to an end.
+    pub fn tasks(&self) -> (u64, u64) {
+        (self.submitted.load(Relaxed), self.ended.iter().map(|count| count.load(Relaxed)).sum())
+    }
+
     /// Something that an operator should see.
     pub fn alert(&self, alert: &Alert) {
         let place = match alert {

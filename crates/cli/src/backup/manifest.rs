@@ -1,7 +1,10 @@
 //! `backup.json`: what a backup has, so that a restore can tell whether it still has it.
 
 use super::failed;
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    output,
+};
 use relaymesh_core::{hash::Hash, id::NodeId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -16,6 +19,8 @@ use std::{
 pub(super) const FILE: &str = "backup.json";
 /// Grows with every change that an older program would not understand.
 const FORMAT: u32 = 1;
+/// What is wrong may repeat what was found.
+const WHY_CHARS_MAX: usize = 400;
 /// A manifest is small, whatever somebody put in its place.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -64,17 +69,22 @@ impl Manifest {
             }
             Err(error) => return Err(failed("read", &path, &error)),
         };
+        Self::parse(&text, folder)
+    }
+
+    /// The manifest in these bytes, which were found in this folder.
+    pub(crate) fn parse(text: &[u8], folder: &Path) -> Result<Self, Error> {
         // The number first: a later form may have other fields.
         #[derive(Deserialize)]
         struct Form {
             format: u32,
         }
-        let form: Form = serde_json::from_slice(&text).map_err(|error| no_backup(folder, &error.to_string()))?;
+        let form: Form = serde_json::from_slice(text).map_err(|error| no_backup(folder, &error.to_string()))?;
         if form.format != FORMAT {
             let message = format!("the backup has format {} and this program reads format {FORMAT}", form.format);
             return Err(Error::new(Code::Unusable, message).hint("use the relaymesh that made it, or a later one"));
         }
-        let manifest: Self = serde_json::from_slice(&text).map_err(|error| no_backup(folder, &error.to_string()))?;
+        let manifest: Self = serde_json::from_slice(text).map_err(|error| no_backup(folder, &error.to_string()))?;
         match manifest.files.keys().find(|name| name.is_empty() || name.contains('/') || name.starts_with('.')) {
             Some(name) => Err(no_backup(folder, &format!("`{name}` is no name of a file in a backup"))),
             None => Ok(manifest),
@@ -113,7 +123,7 @@ impl Listed {
 
 /// It is damaged, or was never a backup.
 pub(super) fn no_backup(folder: &Path, why: &str) -> Error {
-    let message = format!("the backup in {} cannot be used: {why}", folder.display());
+    let message = format!("the backup in {} cannot be used: {}", folder.display(), output::short(why, WHY_CHARS_MAX));
     Error {
         hints: vec!["use another backup; nothing was made of this one".to_owned()],
         ..Error::new(Code::Damaged, message)
@@ -135,6 +145,8 @@ mod tests {
         assert_eq!(read("").code, Code::Damaged);
         assert_eq!(read("{\"format\": 1}").code, Code::Damaged);
         assert_eq!(read("{\"format\": 9, \"later\": true}").code, Code::Unusable);
+        let outside = include_str!("../../../../fuzz/corpus/backup/climbs-out");
+        assert!(read(outside).message.contains("is no name of a file"), "nothing is read from elsewhere");
         assert_eq!(read(&" ".repeat(2 << 20)).code, Code::Damaged);
     }
 }

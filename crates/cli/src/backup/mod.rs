@@ -24,7 +24,7 @@ use crate::error::{Code, Error};
 use relaymesh_runtime::{secrets, settings, token};
 use std::{io, path::Path};
 
-use manifest::Manifest;
+pub(crate) use manifest::Manifest;
 use staging::Staging;
 
 /// The small files of a root that a backup has, if they are there.

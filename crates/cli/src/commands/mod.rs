@@ -33,6 +33,7 @@ pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod task;
 pub(crate) mod token;
+pub(crate) mod top;
 pub(crate) mod up;
 pub(crate) mod usage;
 
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Up(up::Args),
     Down(down::Args),
     Status(status::Args),
+    Top(top::Args),
     Submit(submit::Args),
     Run(run::Args),
     #[command(subcommand)]
@@ -111,6 +113,7 @@ impl Command {
             Self::Up(args) => up::run(&args, context),
             Self::Down(args) => down::run(&args, context),
             Self::Status(args) => status::run(&args, context),
+            Self::Top(args) => top::run(&args, context),
             Self::Submit(args) => submit::run(&args, context),
             Self::Run(args) => run::run(&args, context),
             Self::Flow(command) => flow::run(&command, context),

@@ -150,7 +150,7 @@ impl Daemon {
             live,
             log: log.clone(),
         });
-        let says = says(&files, (node, last));
+        let says = says(&files, Arc::clone(&metrics.counts), (node, last));
         let desk = desk(&session, &files, &says, metrics, &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let url = listening.as_ref().map(Listening::url);
@@ -262,9 +262,11 @@ impl Files {
 /// How the daemon is, said to whoever asks, but for the number of clients.
 type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
 
-fn says(files: &Arc<Files>, (node, last): (NodeId, Arc<Mutex<Last>>)) -> Says {
+fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mutex<Last>>)) -> Says {
     let (files, started_ms) = (Arc::clone(files), time::now_ms());
     Arc::new(move |glance| Status {
+        tasks_submitted: counts.tasks().0,
+        tasks_ended: counts.tasks().1,
         settings_problem: files.live.problem(),
         agents_problem: files.reload.problem(),
         disk_free_bytes: free_bytes(&files.root),
