@@ -20,6 +20,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let texts = [
         "{}",
         "{\"$schema\": \"x.json\", \"queue_capacity\": 500, \"lease_timeout_ms\": 30000}",
+        "{\"http_addr\": \"[::1]:8443\", \"http_hosts\": \"a.example,b.example\", \"http_tls_cert\": \"cert.pem\"}",
         "{\n  \"pause_worker_when_local_not_alive\": false,\n  \"thread_pool_max\": 16\n}\n",
     ];
     texts.map(|text| text.as_bytes().to_vec()).to_vec()

@@ -17,7 +17,9 @@ pub(crate) fn run(workspace: &Workspace, seed: Option<u64>, quick: bool) -> Resu
     }
     eprintln!("==> torture with seed {seed}");
     let repeat = format!("cargo xtask torture --seed {seed}{}", if quick { " --quick" } else { "" });
-    harness.run(&workspace.root).map_err(|failure| Failure(format!("{failure}\n  repeat this run: {repeat}")))
+    harness.run(&workspace.root).map_err(|failure| Failure(format!("{failure}\n  repeat this run: {repeat}")))?;
+    eprintln!("==> kills during bulk submits over HTTP: 64 clients, 30 kills");
+    Cmd::cargo("test --release --locked -p relaymesh --test api_kills -- --ignored --nocapture").run(&workspace.root)
 }
 
 fn fresh_seed() -> u64 {

@@ -3,10 +3,7 @@
 use crate::{backup::Manifest, error::Error, flow, settings};
 use relaymesh_agents::http::{Api, answer::Answer, sse};
 use relaymesh_core::task::request::Request;
-use relaymesh_runtime::{
-    bus::meta,
-    settings::{Layers, TABLE},
-};
+use relaymesh_runtime::{bus::meta, settings::Layers};
 use std::path::Path;
 
 /// The language of a flow file.
@@ -37,8 +34,8 @@ pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
 pub fn settings(text: &str) -> Result<String, Said> {
     let loaded =
         Layers::default().over(Some(text)).map_err(|error| said(&settings::shown(error, Path::new("root"))))?;
-    let values =
-        TABLE.iter().zip(loaded.settings.values()).map(|(setting, value)| format!("\"{}\":{value}", setting.name));
+    let rows = relaymesh_api::view::setting::to_json(&loaded);
+    let values = rows.as_array().into_iter().flatten().map(|row| format!("{}:{}", row["name"], row["value"]));
     Ok(format!("{{{}}}", values.collect::<Vec<_>>().join(",")))
 }
 

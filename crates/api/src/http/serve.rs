@@ -38,7 +38,7 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 /// How long a client may take for its headers, and how long it may say nothing between two requests.
-const HEADER_PATIENCE: Duration = Duration::from_secs(20);
+const HEADER_PATIENCE: Duration = Duration::from_secs(15);
 /// How long it may take to agree on TLS.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may leave an answer unread.

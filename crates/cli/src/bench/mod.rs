@@ -10,6 +10,7 @@
 //! behind a socket. A task is three ops: the submit, the claim and the completion by the builtin `echo`.
 
 mod agents;
+mod api;
 mod fold;
 mod load;
 mod report;
@@ -133,6 +134,21 @@ pub(crate) fn runtime(context: &Context, dir: &Path, quick: bool) -> Result<(), 
         crate::output::value(&found?);
     } else {
         runtime::print(&found?);
+    }
+    Ok(())
+}
+
+/// Measures the HTTP API beside the driver, and prints the report.
+pub(crate) fn api(context: &Context, dir: &Path, quick: bool) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("the benchmark's folder: {error}"));
+    let dir = dir.join(format!(".relaymesh-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(failed)?;
+    let found = api::measure(context, &dir, quick);
+    std::fs::remove_dir_all(&dir).map_err(failed)?;
+    if context.json {
+        crate::output::value(&found?);
+    } else {
+        api::print(&found?);
     }
     Ok(())
 }

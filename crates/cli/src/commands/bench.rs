@@ -10,6 +10,7 @@ Examples:
   relaymesh bench kernel                  all of it, a million tasks included
   relaymesh bench kernel --json           for a program
   relaymesh bench runtime                 the daemon: its socket, its processes, its memory
+  relaymesh bench api                     the HTTP API beside the driver
   relaymesh bench fold                    what becomes of a log of a million ops";
 
 /// Measures this machine; touches no root.
@@ -28,6 +29,9 @@ enum What {
     /// Tasks through the daemon's socket, and processes beside the bare cost of starting them
     #[command(after_help = EXAMPLES)]
     Runtime(Runtime),
+    /// Submits, reads and events over HTTP, beside the driver in this process
+    #[command(after_help = EXAMPLES)]
+    Api(Runtime),
     /// What an attempt of each adapter costs beside the bare call, with a scripted model: `cargo xtask bench agents` starts one
     #[command(after_help = EXAMPLES)]
     Agents(Agents),
@@ -94,6 +98,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             bench::kernel(&kernel.dir, kernel.quick, growth, context.json)?;
         }
         What::Runtime(runtime) => bench::runtime(context, &runtime.dir, runtime.quick)?,
+        What::Api(api) => bench::api(context, &api.dir, api.quick)?,
         What::Agents(agents) => bench::agents(context, &agents.dir, &agents.models)?,
         What::Fold(fold) => bench::fold(&fold.dir, fold.tasks, context.json)?,
         What::Part { dir, part } => crate::output::line(&bench::part(dir, part)?.to_string()),

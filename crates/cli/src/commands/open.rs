@@ -2,12 +2,10 @@
 
 use crate::{
     args::Context,
+    daemon,
     error::{Code, Error},
     exit::Exit,
-    link::{Link, Missing},
-    output,
-    session::{self, Work},
-    time,
+    output, time,
 };
 use relaymesh_api::{http::OneTimeCode, local::Endpoint};
 use serde_json::json;
@@ -22,14 +20,15 @@ A program exchanges the code for a token of its own, good for twelve hours:
 
 /// Print where the HTTP API is, and a one-time code to begin a session with
 ///
-/// No token stands in a URL, in a cookie or in your shell's history. Starts the daemon if there is none.
+/// No token stands in a URL, in a cookie or in your shell's history. Starts the daemon if there is none, unless with `--no-daemon`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
-    let warn = |alert| output::note(&session::warning(&alert));
-    let link = Link::open(&Context { no_daemon: false, ..context.clone() }, Missing::Make, Work::Nothing, warn)?;
+    if !context.no_daemon {
+        daemon::start(context)?;
+    }
     let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("cannot use the root: {error}"));
     let endpoint = Endpoint::read(&context.root).map_err(failed)?;
     let none = || {
@@ -45,5 +44,5 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         output::line(&code);
         output::note("note: the code is good once, for a minute: POST it to /api/v1/session");
     }
-    link.finish(Ok(Exit::Done))
+    Ok(Exit::Done)
 }

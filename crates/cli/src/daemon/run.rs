@@ -162,7 +162,7 @@ impl Daemon {
         let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
         let endpoint = Endpoint { pid, version, socket: socket.clone(), http: url.clone() };
         endpoint.write(&context.root).map_err(|error| failed("say where it is", &error))?;
-        let at = json!({ "pid": endpoint.pid, "root": context.root, "socket": socket, "http": url, "version": endpoint.version });
+        let at = json!({ "pid": endpoint.pid, "root": context.root, "socket": socket, "url": url, "version": endpoint.version });
         log.say(Level::Info, "up", at);
         notify::tell("READY=1");
         if manner.is_child {

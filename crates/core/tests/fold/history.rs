@@ -101,7 +101,9 @@ impl Story {
         }
         let (scope, body) = if one.what == 99 {
             let head = ChainHead { origin: self.authors[who].node, origin_epoch: 1, seq: 1, hash: Hash::default() };
-            (Scope::Log, Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) })
+            let note = Body::AuditEvent { event: crate::author::name("token.create"), about: Vec::new() };
+            let checkpoint = Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) };
+            (Scope::Log, if one.pick.is_multiple_of(2) { note } else { checkpoint })
         } else if one.what == 97 {
             (namespace(), naming::body(one))
         } else if one.machine < 6 {

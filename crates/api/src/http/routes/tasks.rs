@@ -162,18 +162,47 @@ pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Ans
 /// Submits a task. It is durable when this answers; an equal one that was submitted before is the same task (200).
 #[utoipa::path(
     post, path = "/tasks", tag = "tasks", request_body = Submitted, security(("token" = ["rw"])),
-    params(("Idempotency-Key" = Option<String>, Header, description = "the same as `key`")),
+    params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header, description = "the same as `key`")),
     responses((status = 201, body = Value), (status = 200, description = "it was there already", body = Value)),
 )]
 pub(super) async fn submit(
     house: State,
     who: Who,
     headers: HeaderMap,
+    query: Query<SubmitQuery>,
     Json(body): Json<Submitted>,
 ) -> Result<Response, Problem> {
     let settings = house.desk.settings();
     let submit = body.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
-    answer(&house.desk.ask(&who.caller, Command::Submit(submit)).await?)
+    let answered = house.desk.ask(&who.caller, Command::Submit(submit)).await?;
+    let (Some(wait_ms), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else { return answer(&answered) };
+    let mut response = answer(&answered)?;
+    house.waits.wait(&house.desk, &who.caller, *task, Duration::from_millis(wait_ms.min(WAIT_MS_MAX))).await?;
+    let shown = ended(&house, &who.0, *task).await?.to_string();
+    *response.body_mut() = Body::from(shown);
+    response.headers_mut().remove(header::CONTENT_LENGTH);
+    Ok(response)
+}
+
+/// Whether to wait.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SubmitQuery {
+    /// Answer when the task has ended, with the task itself, or after so long, up to a minute.
+    wait_ms: Option<u64>,
+}
+
+/// The task, and whether it has ended.
+async fn ended(house: &State, who: &Principal, task: TaskId) -> Result<Value, Error> {
+    let who = who.clone();
+    let found = house.desk.readers.read(move |reader| {
+        let rows = rows(reader, &who, task)?;
+        let ended = rows.task.status.is_terminal();
+        let mut shown = View::load(reader, rows)?.to_json(false);
+        shown["ended"] = json!(ended);
+        Ok(shown)
+    });
+    found.await
 }
 
 /// The answer to a submit.
@@ -250,20 +279,13 @@ pub(super) struct WaitQuery {
 )]
 pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query: Query<WaitQuery>) -> Answered {
     let task: TaskId = id(&task)?;
-    let (first, looker) = (who.0.clone(), who.0.clone());
+    let first = who.0.clone();
     let is_over = house.desk.readers.read(move |reader| Ok(rows(reader, &first, task)?.task.status.is_terminal()));
     if !is_over.await? {
         let patience = Duration::from_millis(query.0.timeout_ms.unwrap_or(30_000).min(WAIT_MS_MAX));
         house.waits.wait(&house.desk, &who.caller, task, patience).await?;
     }
-    let found = house.desk.readers.read(move |reader| {
-        let rows = rows(reader, &looker, task)?;
-        let ended = rows.task.status.is_terminal();
-        let mut shown = View::load(reader, rows)?.to_json(false);
-        shown["ended"] = json!(ended);
-        Ok(shown)
-    });
-    Ok(Said(found.await?))
+    Ok(Said(ended(&house, &who.0, task).await?))
 }
 
 /// A task with everything that is known of it, as one document.

@@ -1,9 +1,9 @@
 //! `relaymesh msg inbox`
 
-use crate::{args::Context, error::Error, exit::Exit, output, root, time, view};
+use crate::{args::Context, error::Error, exit::Exit, output, root, time};
+use relaymesh_api::view::message;
 use relaymesh_core::{lanes::Priority, name::Name, op::Scope};
-use relaymesh_store::{ContentKey, Reader as _};
-use serde_json::json;
+use relaymesh_store::Reader as _;
 
 /// How much of a message a table shows.
 const TEXT_CHARS_MAX: usize = 60;
@@ -30,17 +30,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         for (thread, id) in page {
             let rows = reader.scope(Scope::Thread(thread))?;
             // It may have been taken since it was listed.
-            let Some(row) = rows.as_ref().and_then(|rows| rows.thread()?.messages.get(&id)) else { continue };
-            let key = ContentKey::new(row.content_pos, 0);
-            let content = view::content(&mut reader, key, row.draft.content, || format!("the content of {id}"))?;
+            let Some(rows) = rows.as_ref().and_then(|rows| rows.thread()) else { continue };
+            let Some(row) = rows.messages.get(&id) else { continue };
             if context.json {
-                output::value(&json!({
-                    "thread": thread, "message": id, "from": row.draft.from, "to": row.draft.to, "priority": priority,
-                    "reply_to": row.draft.reply_to, "deliveries": row.deliveries, "error": row.error,
-                    "sent_ms": row.sent_ms, "due_ms": row.due_ms, "content": content,
-                }));
+                output::value(&message::waiting(&mut reader, rows, row)?);
                 continue;
             }
+            let content = message::said(&mut reader, row)?;
             let ago = time::span(time::now_ms().saturating_sub(row.sent_ms));
             let text = output::short(&output::clean(&content.to_string()), TEXT_CHARS_MAX);
             lines.push(vec![id.to_string(), priority.to_string(), row.draft.from.to_string(), ago, text]);

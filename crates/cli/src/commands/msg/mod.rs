@@ -13,6 +13,7 @@ use crate::{
     output, root, time,
 };
 use clap::Subcommand;
+use relaymesh_api::view::message;
 use relaymesh_core::{
     content::Media,
     id::{MessageId, ThreadId, WorkerId},
@@ -239,22 +240,17 @@ fn command(command: Command, context: &Context) -> Result<MessageCommand, Error>
 }
 
 fn show(reader: &mut impl relaymesh_store::Reader, delivery: &Delivery, context: &Context) -> Result<(), Error> {
-    let Delivery { thread, held, draft, content } = delivery;
-    let missing = || Error::new(Code::Damaged, format!("the content of {} is missing", draft.id));
-    let bytes = reader.bytes(*content)?.ok_or_else(missing)?;
-    draft.content.check(&bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
-    let proof = Proof { thread: *thread, held: *held }.to_string();
-    let text = String::from_utf8_lossy(&bytes);
+    let shown = message::delivered(reader, delivery)?;
     if context.json {
-        let content: Value = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(text));
-        output::value(&json!({
-            "held": proof, "thread": thread, "message": draft.id, "from": draft.from, "to": draft.to,
-            "priority": draft.priority, "reply_to": draft.reply_to, "content": content,
-        }));
-    } else {
-        output::line(&proof);
-        output::line(&text);
-        output::note(&format!("from {}; `relaymesh msg ack` or `reply` when it is dealt with", draft.from));
+        output::value(&shown);
+        return Ok(());
     }
+    output::line(shown["held"].as_str().unwrap_or_default());
+    let content = &shown["content"];
+    match (delivery.draft.content.media, content.as_str()) {
+        (Media::Text, Some(text)) => output::line(&output::clean(text)),
+        (Media::Text | Media::Json, _) => output::line(&content.to_string()),
+    }
+    output::note(&format!("from {}; `relaymesh msg ack` or `reply` when it is dealt with", delivery.draft.from));
     Ok(())
 }
