@@ -341,9 +341,25 @@ fn health_is_open_and_ready_says_what_an_operator_should_know() {
     assert_eq!(nobody.get("/health").expect(200), json!({ "status": "live" }));
     assert_eq!(nobody.get("/ready").expect(200)["ready"], true);
     std::fs::write(house.0.root().join("relaymesh-settings.json"), "{\"nonsense\": 1}").unwrap();
-    house.0.until("it is noticed", |_| nobody.get("/ready").expect(200)["notes"].to_string().contains("settings"));
+    house
+        .0
+        .until("it is noticed", |_| nobody.get("/ready").expect(200)["why"].to_string().contains("settings_refused"));
     assert_eq!(web.get("/status").expect(200)["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(house.json(&["status"])["http"], format!("http://{}", web.host));
+}
+
+#[test]
+fn r29_metrics_are_where_everybody_looks_for_them_and_need_a_token() {
+    let (_house, web) = house();
+    let task = web.post("/tasks", &json!({ "agent": "echo", "input": 1 })).expect(201)["task"].clone();
+    web.get(&format!("/tasks/{}/wait", task.as_str().unwrap())).expect(200);
+    assert_eq!(Web { token: None, ..web.clone() }.get("/metrics").status, 401);
+    let got = web.get("/metrics");
+    assert_eq!((got.status, got.header("content-type")), (200, Some("text/plain; version=0.0.4; charset=utf-8")));
+    assert!(got.body.contains("relaymesh_tasks_submitted_total 1\n"), "{}", got.body);
+    let open = web.send("GET", "/metrics", &[("Accept", "application/openmetrics-text; version=1.0.0")], None);
+    assert!(open.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    assert!(open.body.ends_with("# EOF\n"), "{}", open.body);
 }
 
 #[test]

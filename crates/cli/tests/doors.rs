@@ -116,7 +116,7 @@ fn writes(document: &Value) -> Vec<(String, String, Vec<String>)> {
                 .unwrap()
                 .iter()
                 .flat_map(|way| way["token"].as_array().cloned().unwrap_or_default());
-            let path = path.strip_prefix("/api/v1").unwrap().to_owned();
+            let path = path.strip_prefix("/api/v1").unwrap_or(path).to_owned();
             found.push((path, media, scopes.map(|scope| text(&scope)).collect()));
         }
     }
@@ -218,7 +218,7 @@ fn reads_are_as_closed_as_writes_but_for_health() {
         if !item["get"].is_object() {
             continue;
         }
-        let path = path.strip_prefix("/api/v1").unwrap();
+        let path = path.strip_prefix("/api/v1").unwrap_or(path);
         let url = doors.path(path).replace("{thread}", &doors.thread).replace("{hash}", &"0".repeat(64));
         let url = if path == "/content/{hash}" { format!("{url}?task={}", doors.task) } else { url };
         let got = nobody.get(&url);
@@ -236,6 +236,7 @@ fn reads_are_as_closed_as_writes_but_for_health() {
     let other = doors.other.get("/tasks").expect(200);
     assert_eq!(other["tasks"], json!([]), "a token for one namespace means that one");
     assert_eq!(doors.other.get("/tasks?namespace=team-a").status, 403);
+    assert_eq!(doors.other.get("/metrics").status, 403, "they are of all namespaces");
     let seen = doors.other.get("/audit?limit=500").expect(200);
     assert!(seen["entries"].as_array().unwrap().iter().all(|entry| entry["namespace"] == "team-b"), "{seen}");
 }
@@ -284,6 +285,7 @@ fn r23_d9_a_write_by_get_needs_the_switch_and_everything_else_besides_and_is_aud
     let got = by_get(&doors.web, &origin);
     assert_eq!(got.status, 201, "{got:?}");
     assert_eq!(got.header("deprecation"), Some("true"));
+    assert!(doors.admin.get("/metrics").body.contains("relaymesh_web_write_get_compat_total 1\n"));
     assert!(got.header("warning").unwrap().contains("deprecated"));
     let audit = doors.web.get("/audit?kind=AuditEvent").expect(200);
     let entries = audit["entries"].as_array().unwrap();
@@ -309,6 +311,8 @@ fn r24_too_many_writes_are_told_when_to_come_again() {
     is_problem(late[0], "too_many");
     assert_eq!(late[0].header("retry-after"), Some("1"));
     assert_eq!(doors.web.get("/tasks").status, 200, "reads go on");
+    let counted = format!("relaymesh_web_write_rate_limited_total {}\n", late.len());
+    assert!(doors.admin.get("/metrics").body.contains(&counted), "{}", late.len());
     assert_ne!(doors.admin.post("/locks", &json!({ "key": "k" })).status, 429, "another token has its own");
 }
 

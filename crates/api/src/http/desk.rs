@@ -4,6 +4,7 @@ use super::readers::Readers;
 use crate::{
     error::{Code, Error},
     local::Status,
+    metrics::{Counts, Form},
 };
 use relaymesh_agents::Agents;
 use relaymesh_core::name::Name;
@@ -41,6 +42,10 @@ pub struct Desk {
     pub change: Box<Change>,
     /// How the daemon is.
     pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
+    /// Where the door counts what it lets through and turns away.
+    pub counts: Arc<Counts>,
+    /// The metrics. Reads the store, so it is called on a thread that may wait.
+    pub metrics: Box<dyn Fn(Glance, Form) -> Result<String, Error> + Send + Sync>,
 }
 
 impl Desk {
@@ -88,12 +93,21 @@ impl Desk {
 
     /// How the daemon is; `None` when the driver does not say.
     pub(super) async fn glance(&self) -> Option<Status> {
+        Some((self.status)(self.look().await?))
+    }
+
+    /// The metrics in this form; `None` when the driver does not say how it stands.
+    pub(super) async fn metrics(self: &Arc<Self>, form: Form) -> Option<Result<String, Error>> {
+        let (desk, glance) = (Arc::clone(self), self.look().await?);
+        Some(blocking(move || (desk.metrics)(glance, form)).await)
+    }
+
+    async fn look(&self) -> Option<Glance> {
         let (told, glance) = oneshot::channel();
         self.handle.look(move |glance| {
             let _ = told.send(glance); // nobody waits any more once the request is gone
         });
-        let glance = tokio::time::timeout(GLANCE_PATIENCE, glance).await.ok()?.ok()?;
-        Some((self.status)(glance))
+        tokio::time::timeout(GLANCE_PATIENCE, glance).await.ok()?.ok()
     }
 }
 

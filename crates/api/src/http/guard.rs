@@ -30,7 +30,7 @@ use relaymesh_runtime::{
 };
 use std::{
     net::IpAddr,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -141,15 +141,12 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
             return Err(Error::new(Code::Forbidden, message).into());
         }
         if is_write {
-            let taken = house.rate.take(&principal.caller.author, settings.http_writes_per_second, Instant::now());
-            taken.map_err(|seconds| {
-                let message = format!("more than {} writes a second with this token", settings.http_writes_per_second);
-                Problem::from(Error::new(Code::TooMany, message)).retry_after(seconds)
-            })?;
+            within_rate(house, &principal, settings.http_writes_per_second)?;
         }
         if compat {
             let about = [("route", route.path.as_str())];
             house.desk.note(&principal.caller, "web.write.get_compat", None, &about).await?;
+            house.desk.counts.web_write_get_compat.fetch_add(1, Relaxed);
         }
         request.extensions_mut().insert(principal);
     }
@@ -160,6 +157,15 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
         request.headers_mut().entry(header::CONTENT_TYPE).or_insert(json);
     }
     Ok((request, compat))
+}
+
+/// Whoever writes too often is told when to come again (R24).
+fn within_rate(house: &House, principal: &Principal, per_second: u64) -> Result<(), Problem> {
+    house.rate.take(&principal.caller.author, per_second, Instant::now()).map_err(|seconds| {
+        house.desk.counts.web_write_rate_limited.fetch_add(1, Relaxed);
+        let message = format!("more than {per_second} writes a second with this token");
+        Problem::from(Error::new(Code::TooMany, message)).retry_after(seconds)
+    })
 }
 
 /// A body that a form or an image of some page could send is never taken.

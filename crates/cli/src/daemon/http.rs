@@ -5,7 +5,7 @@
 
 use super::{
     log::{Level, Log},
-    run::{Files, failed},
+    run::{Files, Says, Scrapes, failed},
     settings::Live,
 };
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
 use relaymesh_agents::Agents;
 use relaymesh_api::{
     http::{self, Desk, Listening, Readers},
-    local::Status,
+    metrics::Counts,
 };
-use relaymesh_runtime::{driver::Glance, settings::Settings, token::Tokens};
+use relaymesh_runtime::{settings::Settings, token::Tokens};
 use relaymesh_store::Reader;
 use serde_json::json;
 use std::{
@@ -61,10 +61,11 @@ impl Http {
         session: &Session,
         files: &Arc<Files>,
         known: Known,
-        (status, log): (Arc<dyn Fn(Glance) -> Status + Send + Sync>, &Log),
+        (says, scrapes, counts): (Says, Scrapes, Arc<Counts>),
+        log: &Log,
     ) -> Result<Self, Error> {
         let (ended, told) = watch::channel(false);
-        let desk = desk(&context.root, session, files, known, status)?;
+        let desk = desk(&context.root, session, files, known, (says, scrapes, counts))?;
         let (root, log) = (context.root.clone(), log.clone());
         let body = move || serve(listening, desk, &root, told, &log);
         let serving = thread::Builder::new().name("http".to_owned()).spawn(body);
@@ -88,7 +89,7 @@ fn desk(
     session: &Session,
     files: &Arc<Files>,
     known: Known,
-    status: Arc<dyn Fn(Glance) -> Status + Send + Sync>,
+    (says, scrapes, counts): (Says, Scrapes, Arc<Counts>),
 ) -> Result<Desk, Error> {
     let (blobs, read) = (session.blobs(), folder.to_owned());
     let open = move || Ok(Box::new(root::read(&read)?) as Box<dyn Reader>);
@@ -106,7 +107,10 @@ fn desk(
         }),
         settings: Box::new(move || for_settings.live.loaded()),
         change: Box::new(move |seen, changes| Live::change(&for_change.live, seen, changes)),
-        status: Box::new(move |glance| status(glance)),
+        status: Box::new(move |glance| says(glance)),
+        counts,
+        // Whoever is at the local socket is counted there.
+        metrics: Box::new(move |glance, form| scrapes(glance, 0, form)),
     })
 }
 

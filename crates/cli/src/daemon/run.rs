@@ -23,7 +23,7 @@ use relaymesh_agents::Agents;
 use relaymesh_api::{
     http::Listening,
     local::{self, Desk, Endpoint, HeldAgent, Status},
-    metrics::Counts,
+    metrics::{self, Counts},
 };
 use relaymesh_core::id::NodeId;
 use relaymesh_runtime::{driver::Glance, held, settings::Settings, world::Alert};
@@ -151,10 +151,13 @@ impl Daemon {
             log: log.clone(),
         });
         let says = says(&files, Arc::clone(&metrics.counts), (node, last));
-        let desk = desk(&session, &files, &says, metrics, &stop);
+        let counts = Arc::clone(&metrics.counts);
+        let scrapes = scrapes(&files, &says, metrics);
+        let desk = desk(&session, &files, (&says, &scrapes), &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let url = listening.as_ref().map(Listening::url);
-        let start_http = |listening| Http::start(context, listening, &session, &files, known, (says, &log));
+        let start_http =
+            |listening| Http::start(context, listening, &session, &files, known, (says, scrapes, counts), &log);
         let http = listening.map(start_http).transpose()?;
         let (root, handle, caller) = (context.root.clone(), session.handle().clone(), context.caller.clone());
         let sweeping =
@@ -260,7 +263,10 @@ impl Files {
 }
 
 /// How the daemon is, said to whoever asks, but for the number of clients.
-type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
+pub(super) type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
+
+/// The text of the metrics, with how many clients there are.
+pub(super) type Scrapes = Arc<dyn Fn(Glance, u64, metrics::Form) -> Result<String, Error> + Send + Sync>;
 
 fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mutex<Last>>)) -> Says {
     let (files, started_ms) = (Arc::clone(files), time::now_ms());
@@ -276,21 +282,30 @@ fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mute
     })
 }
 
+fn scrapes(files: &Files, says: &Says, metrics: Metrics) -> Scrapes {
+    let (says, live) = (Arc::clone(says), Arc::clone(&files.live));
+    Arc::new(move |glance, clients, form| {
+        let status = Status { clients, ..says(glance) };
+        metrics.text(status, glance, live.settings().config().queue_capacity as u64, form)
+    })
+}
+
 /// What the socket stands in front of.
-fn desk(session: &Session, files: &Arc<Files>, says: &Says, metrics: Metrics, stop: &Sender<Stop>) -> Desk<FileBlobs> {
-    let (told, says, for_metrics) = (stop.clone(), Arc::clone(says), Arc::clone(says));
+fn desk(
+    session: &Session,
+    files: &Arc<Files>,
+    (says, scrapes): (&Says, &Scrapes),
+    stop: &Sender<Stop>,
+) -> Desk<FileBlobs> {
+    let (told, says, scrapes) = (stop.clone(), Arc::clone(says), Arc::clone(scrapes));
     let [for_reload, for_settings] = [(); 2].map(|()| Arc::clone(files));
-    let live = Arc::clone(&files.live);
     Desk {
         handle: session.handle().clone(),
         blobs: session.blobs(),
         reload: Box::new(move || for_reload.reload.run().map(drop)),
         settings: Box::new(move |reload| for_settings.live.shown(reload)),
         status: Box::new(move |glance| says(glance)),
-        metrics: Box::new(move |glance, clients, form| {
-            let status = Status { clients, ..for_metrics(glance) };
-            metrics.text(status, glance, live.settings().config().queue_capacity as u64, form)
-        }),
+        metrics: Box::new(move |glance, clients, form| scrapes(glance, clients, form)),
         stop: Box::new(move || {
             // Whoever is told twice has heard it once.
             let _ = told.send(Stop::Asked);

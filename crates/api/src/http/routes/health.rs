@@ -1,12 +1,20 @@
 //! Whether the daemon lives, whether it can work, and if not, why.
 
-use super::{Answered, State};
-use crate::http::json::Said;
+use super::{Answered, State, Who};
+use crate::{
+    error::{Code, Error},
+    health::{Health, Reason},
+    http::{json::Said, problem::Problem},
+    metrics::Form,
+};
 use axum::{
-    http::StatusCode,
+    http::{
+        HeaderMap, StatusCode,
+        header::{ACCEPT, CONTENT_TYPE},
+    },
     response::{IntoResponse as _, Response},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Whether the process lives. Needs no token.
 #[utoipa::path(get, path = "/health", tag = "health", security(()), responses((status = 200, body = Value)))]
@@ -20,33 +28,44 @@ pub(super) async fn live() -> Said {
     responses((status = 200, body = Value), (status = 503, description = "it does not, and why", body = Value)),
 )]
 pub(super) async fn ready(house: State) -> Response {
-    let why = match house.desk.glance().await {
-        None => vec!["the driver does not answer"],
-        Some(status) => {
-            let held = [
-                (status.alert.is_some(), "an alert was raised; `relaymesh status` shows it"),
-                (status.settings_problem.is_some(), "the newest settings were not taken up"),
-            ];
-            // Neither keeps it from working: they are said, and it is ready all the same.
-            let notes: Vec<&str> = held.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why).collect();
-            return match house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await {
-                Ok(pos) => Said(json!({ "ready": true, "pos": pos, "notes": notes })).into_response(),
-                Err(error) => {
-                    let body =
-                        json!({ "ready": false, "why": ["the store cannot be read"], "code": error.code.as_str() });
-                    (StatusCode::SERVICE_UNAVAILABLE, Said(body)).into_response()
-                }
-            };
-        }
+    let not_ready =
+        |why: Value| (StatusCode::SERVICE_UNAVAILABLE, Said(json!({ "ready": false, "why": why }))).into_response();
+    let Some(status) = house.desk.glance().await else {
+        return not_ready(json!([{ "trouble": "silent", "detail": "the driver does not answer" }]));
     };
-    (StatusCode::SERVICE_UNAVAILABLE, Said(json!({ "ready": false, "why": why }))).into_response()
+    let Health { is_ready, reasons } = status.health();
+    let why = |Reason { trouble, detail }: Reason| json!({ "trouble": trouble, "stops": trouble.stops_with().is_some(), "detail": detail });
+    let why: Vec<Value> = reasons.into_iter().map(why).collect();
+    if !is_ready {
+        return not_ready(why.into());
+    }
+    match house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await {
+        Ok(pos) => Said(json!({ "ready": true, "pos": pos, "why": why })).into_response(),
+        Err(error) => not_ready(json!([{ "trouble": "unreadable", "stops": true, "detail": error.message }])),
+    }
+}
+
+/// What operators watch over time, in Prometheus' form, or in that of OpenMetrics where it is asked for.
+#[utoipa::path(
+    get, path = "/metrics", tag = "health", security(("token" = ["ro"])),
+    responses((status = 200, body = String, content_type = "text/plain")),
+)]
+pub(super) async fn metrics(house: State, who: Who, headers: HeaderMap) -> Result<Response, Problem> {
+    super::tokens::everywhere(&who)?;
+    let asked = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let form = if asked.contains("application/openmetrics-text") { Form::OpenMetrics } else { Form::Prometheus };
+    let text = house.desk.metrics(form).await.unwrap_or_else(|| Err(silent()))?;
+    Ok(([(CONTENT_TYPE, form.content_type())], text).into_response())
+}
+
+fn silent() -> Error {
+    Error::new(Code::Busy, "the driver does not answer")
 }
 
 /// How the daemon is.
 #[utoipa::path(get, path = "/status", tag = "health", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
 pub(super) async fn status(house: State) -> Answered {
-    let stopping = || crate::error::Error::new(crate::error::Code::Busy, "the driver does not answer");
-    let status = house.desk.glance().await.ok_or_else(stopping)?;
+    let status = house.desk.glance().await.ok_or_else(silent)?;
     Ok(Said(json!(status)))
 }
 

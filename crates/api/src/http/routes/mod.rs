@@ -49,7 +49,7 @@ type Answered = Result<super::json::Said, super::problem::Problem>;
 ))]
 struct Document;
 
-/// Every route with its definition. Metrics are hung in here, beside health.
+/// Every route with its definition. Metrics are where everybody looks for them.
 fn all() -> OpenApiRouter<Arc<House>> {
     let routes = OpenApiRouter::new()
         .routes(routes!(health::live))
@@ -101,7 +101,7 @@ fn all() -> OpenApiRouter<Arc<House>> {
         .routes(routes!(tokens::revoke))
         .routes(routes!(tokens::exchange))
         .routes(routes!(events::follow));
-    OpenApiRouter::with_openapi(Document::openapi()).nest(BASE, routes)
+    OpenApiRouter::with_openapi(Document::openapi()).nest(BASE, routes).routes(routes!(health::metrics))
 }
 
 /// The OpenAPI document, made from the definitions of all routes.

@@ -141,7 +141,7 @@ pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>
 }
 
 /// Tokens are for all namespaces: whoever is not could make one that is.
-fn everywhere(who: &Principal) -> Result<(), Error> {
+pub(super) fn everywhere(who: &Principal) -> Result<(), Error> {
     match &who.grant.namespaces {
         None => Ok(()),
         Some(_) => Err(Error::new(Code::Forbidden, "tokens are for all namespaces, and this one is not")),
