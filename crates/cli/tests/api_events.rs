@@ -128,6 +128,17 @@ fn a_hundred_listeners_hear_the_same() {
 }
 
 #[test]
+fn a_token_that_is_revoked_ends_what_it_listens_to() {
+    let (house, web) = house();
+    let said = house.run(&["token", "create", "ear", "--scope", "ro"]);
+    let mut events = web.with(said.stdout.trim()).events("?after=0", None);
+    assert!(events.next().is_some());
+    assert_eq!(house.run(&["token", "revoke", "ear"]).code, 0);
+    while events.next().is_some() {}
+    assert_eq!(web.get("/health").status, 200);
+}
+
+#[test]
 fn whoever_speaks_no_http_is_let_go_of() {
     let (_house, web) = house();
     let mut stream = web.connect();

@@ -36,7 +36,7 @@ struct Feral {
     reason: &'static str,
 }
 
-const FERAL: [Feral; 11] = [
+const FERAL: [Feral; 12] = [
     Feral {
         name: "flood",
         script: "exec head -c 2147483648 /dev/zero",
@@ -112,6 +112,13 @@ const FERAL: [Feral; 11] = [
     Feral {
         name: "thief",
         script: "cat $RELAYMESH_ROOT/secrets.key || cat $RELAYMESH_ROOT/secrets",
+        extra: "",
+        outcome: "FAILED",
+        reason: "Permission denied",
+    },
+    Feral {
+        name: "burglar",
+        script: "cat $RELAYMESH_ROOT/http-token",
         extra: "",
         outcome: "FAILED",
         reason: "Permission denied",

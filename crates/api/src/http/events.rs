@@ -22,7 +22,12 @@ use relaymesh_core::{
 };
 use relaymesh_store::{Reader, StoredOp};
 use serde_json::json;
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::{
     broadcast::{self, error::RecvError},
     watch,
@@ -33,7 +38,7 @@ const KEPT: usize = 2_048;
 /// Ops read at once.
 const PAGE: usize = 256;
 /// In silence a client is told this often that the connection is there.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// One event, ready to be sent.
 struct Line {
@@ -94,6 +99,7 @@ impl Feed {
             wanted,
             principal,
             is_live: false,
+            checked: Instant::now(),
             ready: VecDeque::from([Bytes::from_static(b"retry: 1000\n\n")]),
         };
         stream::unfold((client, is_good), |(mut client, is_good)| async move {
@@ -132,12 +138,21 @@ struct Client {
     principal: Principal,
     /// Whether everything up to the broadcast has been told.
     is_live: bool,
+    /// When the token was last seen to be good.
+    checked: Instant,
     ready: VecDeque<Bytes>,
 }
 
 impl Client {
     async fn next(&mut self, is_good: &(dyn Fn() -> bool + Send + Sync)) -> Option<Bytes> {
         loop {
+            // A token that was revoked ends the stream, however much there is to tell.
+            if self.checked.elapsed() >= HEARTBEAT {
+                if !is_good() {
+                    return None;
+                }
+                self.checked = Instant::now();
+            }
             if let Some(text) = self.ready.pop_front() {
                 return Some(text);
             }
@@ -152,8 +167,7 @@ impl Client {
                 Ok(Ok(line)) => self.take(&line),
                 Ok(Err(RecvError::Lagged(_))) => self.is_live = false,
                 Ok(Err(RecvError::Closed)) => return None,
-                Err(_) if is_good() => return Some(Bytes::from_static(b":\n\n")),
-                Err(_) => return None, // the token is not good any more
+                Err(_) => self.ready.push_back(Bytes::from_static(b":\n\n")),
             }
         }
     }

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! Everything is closed unless it is opened: an operation says in its own definition which scope it needs and what body it takes, the
-//! door goes by that ([`operations`]), and so do the OpenAPI document and the test that tries every refusal on every route. A write
+//! door goes by that (`operations.rs`), and so do the OpenAPI document and the test that tries every refusal on every route. A write
 //! is acknowledged when it is durable, as everywhere, and stands on the log with how it came in (R25).
 //!
-//! The server has a thread of its own. Looks into the store run on a few threads with read-only connections ([`readers`]), never on it.
+//! The server has a thread of its own. Looks into the store run on a few threads with read-only connections (`readers.rs`), never on it.
 
 mod bulk;
 mod crowd;

@@ -68,7 +68,7 @@ impl Http {
         let desk = desk(&context.root, session, files, known, (says, scrapes, counts))?;
         let (root, log) = (context.root.clone(), log.clone());
         let body = move || serve(listening, desk, &root, told, &log);
-        let serving = thread::Builder::new().name("http".to_owned()).spawn(body);
+        let serving = thread::Builder::new().name("api".to_owned()).spawn(body);
         Ok(Self { ended, serving: serving.map_err(|error| failed("start a thread", &error))? })
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!  main      waits for the word to stop: a signal, or a client's
 //!  io        the socket, on one thread
-//!  http      the HTTP API, and readers that look into the store for it
+//!  api       the HTTP API, and readers that look into the store for it
 //!  post, bus carry messages: to agents that run here, to and from programs that only rename files
 //!  upkeep    sweeps and compacts, when it is time
 //!  log       writes down what happens
