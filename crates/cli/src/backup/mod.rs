@@ -28,8 +28,14 @@ pub(crate) use manifest::Manifest;
 use staging::Staging;
 
 /// The small files of a root that a backup has, if they are there.
-const FILES: [&str; 5] =
-    [settings::FILE, settings::history::FILE, relaymesh_agents::config::FILE, token::FILE, secrets::FILE];
+const FILES: [&str; 6] = [
+    settings::FILE,
+    settings::history::FILE,
+    relaymesh_agents::config::FILE,
+    token::FILE,
+    token::NAMED_FILE,
+    secrets::FILE,
+];
 
 /// Where the key of the secrets is, when it is in the root.
 const KEY: &str = secrets::KEY_FILE;

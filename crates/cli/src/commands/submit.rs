@@ -32,7 +32,7 @@ and another request under that key is refused.";
 
 /// Accept a task durably and print its id
 ///
-/// Without `--wait` nothing is run: `relaymesh task wait ID` does that later.
+/// The daemon works on it; `--wait`, or `relaymesh task wait ID` later, waits for its end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
