@@ -122,17 +122,7 @@ impl Watch {
     pub(crate) fn sync(&mut self, rows: &TaskRows) {
         self.grow(rows.steps.len());
         for (index, step) in rows.indexed() {
-            let (name, agent, error) = (step.spec.name.clone(), step.spec.agent.clone(), step.error.clone());
-            let now = StepEvent {
-                index,
-                name,
-                agent,
-                lane: step.spec.priority,
-                status: step.status,
-                attempt: step.attempt,
-                error,
-            };
-            self.step(rows.task.id, &now, None);
+            self.step(rows.task.id, &StepEvent::of(index, step), None);
         }
     }
 

@@ -42,16 +42,7 @@ impl Bars {
     pub(super) fn begin(&mut self, rows: &TaskRows, name_width: usize) {
         self.name_width = name_width;
         for (index, step) in rows.indexed() {
-            let (name, agent, error) = (step.spec.name.clone(), step.spec.agent.clone(), step.error.clone());
-            self.step(&StepEvent {
-                index,
-                name,
-                agent,
-                lane: step.spec.priority,
-                status: step.status,
-                attempt: step.attempt,
-                error,
-            });
+            self.step(&StepEvent::of(index, step));
         }
     }
 

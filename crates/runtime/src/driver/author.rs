@@ -155,15 +155,7 @@ fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
     let changed = |(index, step): &(u16, &relaymesh_core::task::Step)| {
         marks.get(usize::from(*index)).is_none_or(|rev| *rev != step.rev)
     };
-    let steps = rows.indexed().filter(changed).map(|(index, step)| StepEvent {
-        index,
-        name: step.spec.name.clone(),
-        agent: step.spec.agent.clone(),
-        lane: step.spec.priority,
-        status: step.status,
-        attempt: step.attempt,
-        error: step.error.clone(),
-    });
+    let steps = rows.indexed().filter(changed).map(|(index, step)| StepEvent::of(index, step));
     Event {
         pos: op.pos,
         kind: op.body.kind(),

@@ -1,6 +1,12 @@
 //! What the driver tells those who watch.
 
-use relaymesh_core::{id::TaskId, lanes::Priority, name::Name, op::Kind, task::Status};
+use relaymesh_core::{
+    id::TaskId,
+    lanes::Priority,
+    name::Name,
+    op::Kind,
+    task::{Status, Step},
+};
 use serde::{Deserialize, Serialize};
 
 /// Something that became durable.
@@ -48,4 +54,19 @@ pub struct StepEvent {
     pub attempt: u32,
     /// Why it last failed.
     pub error: Option<String>,
+}
+
+impl StepEvent {
+    /// How the step in this place stands.
+    pub fn of(index: u16, step: &Step) -> Self {
+        Self {
+            index,
+            name: step.spec.name.clone(),
+            agent: step.spec.agent.clone(),
+            lane: step.spec.priority,
+            status: step.status,
+            attempt: step.attempt,
+            error: step.error.clone(),
+        }
+    }
 }
