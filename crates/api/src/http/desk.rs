@@ -102,7 +102,8 @@ impl Desk {
         Some(blocking(move || (desk.metrics)(glance, form)).await)
     }
 
-    async fn look(&self) -> Option<Glance> {
+    /// How the driver stands; `None` when it does not say.
+    pub(super) async fn look(&self) -> Option<Glance> {
         let (told, glance) = oneshot::channel();
         self.handle.look(move |glance| {
             let _ = told.send(glance); // nobody waits any more once the request is gone

@@ -77,8 +77,8 @@ impl Feed {
         let (told, head) = watch::channel(0);
         let (live, _) = broadcast::channel(KEPT);
         desk.handle.follow(move |pos| told.send(pos).is_ok());
-        // Nobody has subscribed yet, so whatever is there already nobody misses.
-        let pos = desk.readers.read(|reader| Ok(reader.head()?.pos)).await.unwrap_or(0);
+        // Nobody has subscribed yet, so whatever is durable already nobody misses.
+        let pos = desk.look().await.map_or(0, |glance| glance.pos);
         tokio::spawn(feed(Arc::clone(desk), pos, head, live.clone()));
         Self { live }
     }

@@ -32,19 +32,28 @@ pub(super) struct Route {
 pub(super) struct Operations(Vec<Route>);
 
 impl Operations {
-    /// Those of the document.
-    pub(super) fn of(document: &Value) -> Self {
-        let mut all = Vec::new();
-        for (path, item) in document["paths"].as_object().into_iter().flatten() {
-            let known = item.as_object().into_iter().flatten().filter_map(|(method, operation)| {
-                let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).ok()?;
-                Some((method, Operation::of(operation)))
-            });
-            all.push(Route { path: path.clone(), methods: known.collect() });
+    /// Adds those of a path, as the document has them.
+    pub(super) fn add(&mut self, path: &str, item: &Value) {
+        let known = item.as_object().into_iter().flatten().filter_map(|(method, operation)| {
+            let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).ok()?;
+            Some((method, Operation::of(operation)))
+        });
+        if let Some(route) = self.0.iter_mut().find(|route| route.path == path) {
+            route.methods.extend(known);
+            return;
         }
         // A route without names is meant before one with: `/tasks/bulk` is no id.
-        all.sort_by_key(|route: &Route| route.path.matches('{').count());
-        Self(all)
+        let names = |path: &str| path.matches('{').count();
+        let place = self.0.partition_point(|route| names(&route.path) <= names(path));
+        self.0.insert(place, Route { path: path.to_owned(), methods: known.collect() });
+    }
+
+    /// Those of the document.
+    #[cfg(test)]
+    pub(super) fn of(document: &Value) -> Self {
+        let mut all = Self::default();
+        document["paths"].as_object().into_iter().flatten().for_each(|(path, item)| all.add(path, item));
+        all
     }
 
     /// The route of this path. What is found here and what the router finds must be the same; so what is not found here goes no further.

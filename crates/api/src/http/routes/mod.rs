@@ -30,7 +30,10 @@ use axum::{Router, middleware};
 use serde_json::{Value, json};
 use std::{net::IpAddr, sync::Arc};
 use utoipa::OpenApi;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::{
+    router::{OpenApiRouter, UtoipaMethodRouter},
+    routes,
+};
 
 /// What every path begins with.
 pub(super) const BASE: &str = "/api/v1";
@@ -49,10 +52,40 @@ type Answered = Result<super::json::Said, super::problem::Problem>;
 ))]
 struct Document;
 
-/// Every route with its definition. Metrics are where everybody looks for them.
-fn all() -> OpenApiRouter<Arc<House>> {
-    let routes = OpenApiRouter::new()
-        .routes(routes!(health::live))
+/// Takes routes, each with its definition.
+trait Takes: Sized {
+    /// One more.
+    fn routes(self, route: UtoipaMethodRouter<Arc<House>>) -> Self;
+}
+
+/// For the document.
+impl Takes for OpenApiRouter<Arc<House>> {
+    fn routes(self, route: UtoipaMethodRouter<Arc<House>>) -> Self {
+        Self::routes(self, route)
+    }
+}
+
+/// For the daemon: of each definition only what the door must know is kept. All of them at once would take megabytes for as long as it runs.
+struct Opened {
+    base: &'static str,
+    routes: Router<Arc<House>>,
+    operations: Operations,
+}
+
+impl Takes for Opened {
+    fn routes(mut self, (_, paths, methods): UtoipaMethodRouter<Arc<House>>) -> Self {
+        for (path, item) in paths.paths {
+            let path = format!("{}{path}", self.base);
+            self.operations.add(&path, &serde_json::to_value(item).unwrap_or_default());
+            self.routes = self.routes.route(&path, methods.clone());
+        }
+        self
+    }
+}
+
+/// Every route below [`BASE`].
+fn versioned<T: Takes>(to: T) -> T {
+    to.routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::status))
         .routes(routes!(health::openapi))
@@ -100,13 +133,18 @@ fn all() -> OpenApiRouter<Arc<House>> {
         .routes(routes!(tokens::rotate))
         .routes(routes!(tokens::revoke))
         .routes(routes!(tokens::exchange))
-        .routes(routes!(events::follow));
-    OpenApiRouter::with_openapi(Document::openapi()).nest(BASE, routes).routes(routes!(health::metrics))
+        .routes(routes!(events::follow))
+}
+
+/// Every other route: metrics are where everybody looks for them.
+fn others<T: Takes>(to: T) -> T {
+    to.routes(routes!(health::metrics))
 }
 
 /// The OpenAPI document, made from the definitions of all routes.
 pub fn document() -> Value {
-    let mut document = serde_json::to_value(all().to_openapi()).unwrap_or_default();
+    let all = OpenApiRouter::with_openapi(Document::openapi()).nest(BASE, versioned(OpenApiRouter::new()));
+    let mut document = serde_json::to_value(others(all).to_openapi()).unwrap_or_default();
     document["components"]["securitySchemes"][SCHEME] = json!({
         "type": "http", "scheme": "bearer",
         "description": "A token from `relaymesh token create`; scopes: ro, rw, admin, agent.",
@@ -172,9 +210,11 @@ fn problem_schema() -> Value {
 
 /// Every route behind the door.
 pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Router {
+    let opened = versioned(Opened { base: BASE, routes: Router::new(), operations: Operations::default() });
+    let Opened { routes, operations, .. } = others(Opened { base: "", ..opened });
     let house = Arc::new(House {
         keys: Keys::new(desk.root.clone()),
-        operations: Operations::of(&document()),
+        operations,
         rate: Rate::default(),
         waits: Waits::default(),
         feed: Feed::start(&desk).await,
@@ -182,7 +222,6 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Ro
         address,
         is_tls,
     });
-    let (routes, _) = all().split_for_parts();
     // The door stands before the router, not behind it: it decides what is routed at all.
     let behind = routes.with_state(Arc::clone(&house));
     Router::new().fallback_service(behind).layer(middleware::from_fn_with_state(house, guard::guard))

@@ -84,9 +84,10 @@ struct Line {
     fields: Map<String, Value>,
 }
 
+/// Small: there is room for all that may wait from the start.
 enum Item {
-    Line(u64, Line),
-    Event(u64, Event),
+    Line(u64, Box<Line>),
+    Event(u64, Box<Event>),
     Flush(SyncSender<()>),
 }
 
@@ -128,7 +129,7 @@ impl Log {
     pub(super) fn say(&self, level: Level, event: &'static str, fields: Value) {
         if level <= self.level {
             let fields = fields.as_object().cloned().unwrap_or_default();
-            self.put(Item::Line(time::now_ms(), Line { level, event, fields }));
+            self.put(Item::Line(time::now_ms(), Box::new(Line { level, event, fields })));
         }
     }
 
@@ -151,7 +152,7 @@ impl Log {
                     return true;
                 }
             }
-            log.put(Item::Event(time::now_ms(), event.clone()));
+            log.put(Item::Event(time::now_ms(), Box::new(event.clone())));
             true
         }
     }
