@@ -15,28 +15,29 @@ const PACKAGES: [&str; 5] = [
 /// Programs that are there afterwards.
 const PROGRAMS: [&str; 5] = ["node", "codex", "claude", "gemini", "opencode"];
 
-/// The one that is written in Python, and brings half of PyPI with it.
-const AIDER: &str = "aider-chat==0.86.2";
+/// What is written in Python, each in a folder of its own: the folder, which is the program's name, too, and the package.
+const PYTHON: [(&str, &str); 2] = [("aider", "aider-chat==0.86.2"), ("phoenix", "arize-phoenix==20.26.1")];
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");
     npm(&folder)?;
-    // Without it its tests are skipped and say so, but for the continuous integration; it takes a Python that not every machine has.
-    match aider(&folder) {
+    // Without them their tests are skipped and say so, but for the continuous integration; they take a Python that not every machine has.
+    PYTHON.into_iter().try_for_each(|(program, package)| match python(&folder, program, package) {
         Err(Failure(why)) if std::env::var_os("CI").is_none_or(|value| value != "true") => {
-            eprintln!("    aider is not installed: {why}");
+            eprintln!("    {program} is not installed: {why}");
             Ok(())
         }
         installed => installed,
-    }
+    })
 }
 
-fn aider(folder: &Path) -> Result {
-    if folder.join("aider/bin/aider").exists() {
+fn python(folder: &Path, program: &str, package: &str) -> Result {
+    let own = folder.join(program).join("bin");
+    if own.join(program).exists() {
         return Ok(());
     }
-    Cmd::new("python3", "-m venv aider").run(folder)?;
-    Cmd::new(folder.join("aider/bin/pip"), "install --quiet --disable-pip-version-check").arg(AIDER).run(folder)
+    Cmd::new("python3", "-m venv").arg(program).run(folder)?;
+    Cmd::new(own.join("pip"), "install --quiet --disable-pip-version-check").arg(package).run(folder)
 }
 
 fn npm(folder: &Path) -> Result {

@@ -6,6 +6,9 @@
 //! out of everything that an attempt says. Attempts of agents that are reached by [`http`] need neither threads nor folders; they end in
 //! the same words.
 
+/// The variable in which an attempt is told where in a trace it stands; as a header it is written small.
+pub const TRACEPARENT: &str = "TRACEPARENT";
+
 mod budgets;
 mod cgroup;
 pub mod config;

@@ -90,7 +90,9 @@ fn fixed(text: &str) -> Name {
 /// The login name, if it is a name; the source is this program.
 fn caller() -> Caller {
     let login = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok()?.parse().ok());
-    Caller::new(login.unwrap_or_else(|| fixed("local")), fixed("cli"))
+    // Whoever runs this in a trace of their own goes on in it; an agent does.
+    let asked_in = std::env::var("TRACEPARENT").ok().and_then(|text| text.parse().ok());
+    Caller { asked_in, ..Caller::new(login.unwrap_or_else(|| fixed("local")), fixed("cli")) }
 }
 
 /// What makes a submit the same as another one (D5).
@@ -125,6 +127,6 @@ impl Key {
         } else {
             Default::default()
         };
-        flow::prepare(request, &context.namespace, key, rand::random(), (&agents, otherwise))
+        flow::prepare(request, &context.namespace, key, context.caller.trace_id(rand::random()), (&agents, otherwise))
     }
 }

@@ -47,7 +47,14 @@ impl Link {
         if context.no_daemon {
             let settings = settings::load(&settings::layers(&context.root, &[]))?.settings;
             let store = Self::store(context, missing, &settings)?;
-            return Ok(Self::Here(Box::new(Session::start(store, &context.caller, &settings, work, alert)?)));
+            return Ok(Self::Here(Box::new(Session::start(
+                store,
+                &context.caller,
+                &settings,
+                work,
+                Vec::new(),
+                alert,
+            )?)));
         }
         let is_new = !root::exists(&context.root);
         let started = daemon::start(context)?;

@@ -6,7 +6,7 @@ use crate::{
     root, secrets,
 };
 use relaymesh_runtime::{
-    driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand},
+    driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand, Watcher},
     host::Host,
     ledger::Books,
     scripts::{Limits, News, Scripts},
@@ -40,6 +40,7 @@ impl Session {
         caller: &Caller,
         settings: &Settings,
         work: Work,
+        watchers: Vec<Watcher>,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Result<Self, Error> {
         let floor_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
@@ -56,7 +57,7 @@ impl Session {
         let results = blobs.clone();
         let books = root::reader(&store)?;
         let (mut failed, mut news) = (None, None);
-        let driver = Driver::start(store, config, |handle| {
+        let driver = Driver::start_watched(store, config, watchers, |handle| {
             let scripts = agents.map(|agents| {
                 let ways = (handle.clone(), Box::new(books) as Box<dyn Books>);
                 Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), results.clone(), ways)

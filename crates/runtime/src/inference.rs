@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 /// What a model is called that nobody named.
 const UNKNOWN: &str = "unknown";
 
+/// The longest name of a model that stands beside its snapshot.
+const MODEL_BYTES_MAX: usize = 128;
+
 /// The artifact, if one is to be kept. It is durable when this returns.
 pub(crate) fn recorded<B: Blobs>(asked: Asked, (step, epoch): Key, audit: Audit, blobs: &B) -> Option<Recorded> {
     let kept = |value: Value| match audit {
@@ -49,16 +52,18 @@ fn hashed(value: &Value) -> Value {
 /// When it was, and what it used, in the order of the words.
 fn about(asked: &Asked) -> Vec<(Name, String)> {
     let Usage { input_tokens, cached_tokens, output_tokens, turns, cost_micros } = asked.usage;
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
     let words = [
-        ("began_ms", Some(asked.began_ms)),
-        ("cached_tokens", Some(cached_tokens)),
-        ("cost_micros", cost_micros),
-        ("ended_ms", Some(asked.ended_ms)),
-        ("input_tokens", Some(input_tokens)),
-        ("output_tokens", Some(output_tokens)),
-        ("turns", Some(turns)),
+        ("began_ms", number(Some(asked.began_ms))),
+        ("cached_tokens", number(Some(cached_tokens))),
+        ("cost_micros", number(cost_micros)),
+        ("ended_ms", number(Some(asked.ended_ms))),
+        ("input_tokens", number(Some(input_tokens))),
+        ("model", Some(asked.model.clone()).filter(|model| (1..=MODEL_BYTES_MAX).contains(&model.len()))),
+        ("output_tokens", number(Some(output_tokens))),
+        ("turns", number(Some(turns))),
     ];
-    words.into_iter().filter_map(|(word, number)| Some((word.parse().ok()?, number?.to_string()))).collect()
+    words.into_iter().filter_map(|(word, value)| Some((word.parse().ok()?, value?))).collect()
 }
 
 #[cfg(test)]

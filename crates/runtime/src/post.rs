@@ -279,7 +279,9 @@ impl<R: Reader, B: Blobs> Post<R, B> {
                 return drop(news.send(News::Ended(Box::new(ended))));
             }
         };
-        self.handle.send(self.caller.clone(), submit, move |answer| {
+        // What a step asks happens within its attempt.
+        let asked_in = delivery.draft.asks.map(|_| delivery.draft.context(0));
+        self.handle.send(Caller { asked_in, ..self.caller.clone() }, submit, move |answer| {
             let ended = Ended { inbox, delivery, answer };
             drop(news.send(News::Ended(Box::new(ended))));
         });

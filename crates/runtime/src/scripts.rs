@@ -27,6 +27,7 @@ use relaymesh_core::{
     id::{NodeId, StepId, TaskId},
     name::Name,
     task::spec::StepSpec,
+    trace::Context,
 };
 use relaymesh_store::{Blobs, Content};
 use std::{
@@ -59,13 +60,20 @@ pub struct Limits {
     pub llm: usize,
     /// How long all of them have to end when the daemon does.
     pub grace: Duration,
+    /// How many of a thousand traces are kept, as agents are told.
+    pub traced_per_mille: u64,
 }
 
 impl From<&Settings> for Limits {
     fn from(settings: &Settings) -> Self {
         // The rest is for the driver and the store.
         let grace = Duration::from_millis(settings.graceful_timeout_ms) * 2 / 3;
-        Self { processes: size(settings.thread_pool_max), llm: size(settings.llm_parallel_limit), grace }
+        Self {
+            processes: size(settings.thread_pool_max),
+            llm: size(settings.llm_parallel_limit),
+            grace,
+            traced_per_mille: settings.traced_per_mille(),
+        }
     }
 }
 
@@ -321,6 +329,8 @@ impl<B: Blobs> Scripts<B> {
     }
 
     fn environment(&self, work: &Work) -> Vec<(String, String)> {
+        let Hold { step, epoch, .. } = work.hold;
+        let context = Context::of_attempt(step, epoch, work.trace_id, self.limits.traced_per_mille);
         let named = [
             ("RELAYMESH_ROOT", self.root.display().to_string()),
             ("RELAYMESH_NAMESPACE", work.namespace.to_string()),
@@ -328,6 +338,7 @@ impl<B: Blobs> Scripts<B> {
             ("RELAYMESH_STEP", work.name.to_string()),
             ("RELAYMESH_AGENT", work.agent.to_string()),
             ("RELAYMESH_ATTEMPT", work.attempt.to_string()),
+            (relaymesh_agents::TRACEPARENT, context.to_string()),
         ];
         named.map(|(name, value)| (name.to_owned(), value)).to_vec()
     }

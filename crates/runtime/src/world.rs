@@ -103,6 +103,8 @@ pub struct Work {
     pub agent: Name,
     /// Which attempt this is, from 1.
     pub attempt: u32,
+    /// The task's trace.
+    pub trace_id: u128,
     /// What it is given.
     pub input: Content,
     /// What it has to keep to.

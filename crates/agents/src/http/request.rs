@@ -4,7 +4,10 @@
 //! agent's entry in `agents.toml` decides (model, the longest answer) is not for the input to change: it is what budgets are worked out from.
 
 use super::config::{Api, Http};
-use crate::tool::{in_a_form, prompt};
+use crate::{
+    TRACEPARENT,
+    tool::{in_a_form, prompt},
+};
 use serde_json::{Map, Value, json};
 
 /// What the makers of messages expect if nobody says how long an answer may be.
@@ -106,10 +109,11 @@ fn bound(http: &Http, fields: &mut Map<String, Value>) {
 }
 
 /// Headers that follow from the attempt: what it is, in the words that a process has in its environment, and what makes a repeat of it known.
-/// They are for servers of one's own; a model's maker has no use for them.
+/// They are for servers of one's own; a model's maker has no use for them, but for where in a trace it is: gateways have.
 pub(crate) fn headers(http: &Http, step: &str, environment: &[(String, String)]) -> Vec<(String, String)> {
     let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     let named = |wanted: &str| environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    headers.extend(named(TRACEPARENT).map(|context| (TRACEPARENT.to_ascii_lowercase(), context)));
     match http.api {
         Api::Json => {
             headers.push(("accept".to_owned(), "application/json, text/event-stream, */*".to_owned()));

@@ -23,7 +23,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
-use relaymesh_core::op::Via;
+use relaymesh_core::{op::Via, trace};
 use relaymesh_runtime::{
     driver::Caller,
     token::{Bound, Grant},
@@ -185,9 +185,10 @@ fn check_media(request: &Request, operation: &Operation, compat: bool) -> Result
 /// Who shows which token.
 async fn who(house: &Arc<House>, headers: &HeaderMap, via: Option<Arc<Via>>) -> Result<Principal, Error> {
     let unknown = || Error::new(Code::NotAuthenticated, "a token that is good is needed");
+    let asked_in = traceparent(headers);
     let token = door::bearer(text(headers, &header::AUTHORIZATION)).ok_or_else(unknown)?;
     let name = |text: &str| text.parse().map_err(|error| Error::new(Code::Internal, format!("{error}")));
-    let caller = |author| Ok::<_, Error>(Caller { author, source: name("http")?, via });
+    let caller = |author| Ok::<_, Error>(Caller { author, source: name("http")?, via, asked_in });
     match house.keys.find(token, time::now_ms())?.ok_or_else(unknown)? {
         Holder::Named(found) => Ok(Principal { caller: caller(found.name)?, grant: found.grant, bound: None }),
         Holder::Attempt(bound) => {
@@ -218,6 +219,13 @@ fn via(request: &Request<Body>, route: &str) -> Via {
         referer: said(&header::REFERER),
     }
     .shortened()
+}
+
+/// Where in a trace the caller asks. One that cannot be read, or stands twice, is as good as none: so the standard has it.
+fn traceparent(headers: &HeaderMap) -> Option<trace::Context> {
+    let mut all = headers.get_all("traceparent").iter();
+    let one = all.next().filter(|_| all.next().is_none())?;
+    one.to_str().ok()?.parse().ok()
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

@@ -31,7 +31,7 @@ use relaymesh_runtime::{
 use serde::{Deserialize, Serialize};
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ fn a_question_has_these_bytes() {
     let mut out = Vec::new();
     frame::append(&Question { id: 3, ask: Ask::Command { caller, command: Box::new(command) } }, &mut out).unwrap();
     let hex: String = out.iter().map(|byte| format!("{byte:02x}")).collect();
-    insta::assert_snapshot!(hex, @"22000000030003616e6e03636c690807070707070707070707070707070707010577726f6e67");
+    insta::assert_snapshot!(hex, @"23000000030003616e6e03636c69000807070707070707070707070707070707010577726f6e67");
 }
 
 #[test]

@@ -59,6 +59,10 @@ pub struct Counts {
     pub web_write_get_compat: AtomicU64,
     /// Writes that were turned away because there were too many. For whoever serves HTTP.
     pub web_write_rate_limited: AtomicU64,
+    /// Spans that a collector took.
+    pub spans_sent: AtomicU64,
+    /// Spans that nobody took, or that there was no room for.
+    pub spans_dropped: AtomicU64,
 }
 
 /// What is counted of one agent.
@@ -90,6 +94,8 @@ impl Default for Counts {
             recent: Mutex::default(),
             web_write_get_compat: AtomicU64::new(0),
             web_write_rate_limited: AtomicU64::new(0),
+            spans_sent: AtomicU64::new(0),
+            spans_dropped: AtomicU64::new(0),
         }
     }
 }

@@ -91,6 +91,8 @@ metrics! {
     Gauge "relaymesh_blob_bytes" [] "Bytes of contents that lie in files";
     Gauge "relaymesh_disk_free_bytes" [] "Room on the disk of the root";
     Gauge "relaymesh_disk_needed_bytes" [] "With less room than this nothing is written";
+    Counter "relaymesh_spans_sent_total" [] "Spans of traces that a collector took";
+    Counter "relaymesh_spans_dropped_total" [] "Spans of traces that nobody took, or that there was no room for";
     Counter "relaymesh_log_lines_dropped_total" [] "Lines of the daemon's log that were left out";
     Gauge "relaymesh_resident_memory_bytes" [] "Memory of the daemon, without its agents";
 }

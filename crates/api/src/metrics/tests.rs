@@ -48,9 +48,10 @@ fn event(kind: Op, task: u8, agent: &str, step: Status, status: Status) -> Event
         lane: Priority::Low,
         status: step,
         attempt: 1,
+        epoch: 1,
         error: None,
     };
-    Event { pos: 1, kind, task: TaskId::from_bytes([task; 16]), trace_id: 0, status, steps: vec![step] }
+    Event { pos: 1, kind, task: TaskId::from_bytes([task; 16]), trace_id: 0, asked_in: None, status, steps: vec![step] }
 }
 
 /// Every sample by its name and labels.

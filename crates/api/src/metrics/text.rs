@@ -180,6 +180,8 @@ fn of_the_contract(counts: &Counts, scrape: &Scrape) -> Vec<Family> {
         none("relaymesh_anti_entropy_merge_total"),
         count("relaymesh_web_write_get_compat_total", &counts.web_write_get_compat),
         count("relaymesh_web_write_rate_limited_total", &counts.web_write_rate_limited),
+        count("relaymesh_spans_sent_total", &counts.spans_sent),
+        count("relaymesh_spans_dropped_total", &counts.spans_dropped),
         none("relaymesh_dead_owner_reclaimed_total"),
         none("relaymesh_membership_recovery_suppressed_total"),
         none("relaymesh_mesh_nodes_pruned_total"),

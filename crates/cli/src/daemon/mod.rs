@@ -5,6 +5,7 @@
 //!  io        the socket, on one thread
 //!  api       the HTTP API, and readers that look into the store for it
 //!  post, bus carry messages: to agents that run here, to and from programs that only rename files
+//!  traces    sends spans to a collector, if there is one
 //!  upkeep    sweeps and compacts, when it is time
 //!  log       writes down what happens
 //!  kernel, writer, checkpoint: the driver and its store
@@ -21,6 +22,7 @@ mod reload;
 mod run;
 mod settings;
 mod start;
+mod traces;
 mod upkeep;
 
 pub(crate) use log::{Form, Level};

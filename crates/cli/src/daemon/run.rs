@@ -9,6 +9,7 @@ use super::{
     reload::Reload,
     settings::Live,
     start::{Birth, tell_parent},
+    traces,
     upkeep::{self, Errand},
 };
 use crate::{
@@ -24,9 +25,15 @@ use relaymesh_api::{
     http::Listening,
     local::{self, Desk, Endpoint, HeldAgent, Status},
     metrics::{self, Counts},
+    traces::Traces,
 };
 use relaymesh_core::id::NodeId;
-use relaymesh_runtime::{driver::Glance, held, settings::Settings, world::Alert};
+use relaymesh_runtime::{
+    driver::{Glance, Watcher},
+    held,
+    settings::Settings,
+    world::Alert,
+};
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
 use serde_json::json;
@@ -102,6 +109,7 @@ struct Daemon {
     stops: Receiver<Stop>,
     carriers: Carriers,
     http: Option<Http>,
+    traces: Option<Traces>,
     upkeep: (Sender<Errand>, JoinHandle<()>),
     /// Told, it ends the socket.
     io: (oneshot::Sender<()>, JoinHandle<()>),
@@ -127,16 +135,18 @@ impl Daemon {
         let (stop, stops) = mpsc::channel();
         let last = Arc::new(Mutex::new(Last::default()));
         let counts = Arc::new(Counts::default());
-        let session = Self::drive(context, store, &loaded.settings, &log, (&last, &counts), &stop)?;
-        session.handle().watch(log.watcher());
-        session.handle().watch(counts.watcher());
+        let known: http::Known = Arc::new(RwLock::new(Arc::new(agents::read(&context.root)?)));
+        let traces = traces::start(context, &loaded.settings, node, (&counts, &known), &log);
+        // From the start: what an earlier life had left is seen by all of them, too.
+        let mut watchers: Vec<Watcher> = vec![Box::new(log.watcher()), Box::new(counts.watcher())];
+        watchers.extend(traces.iter().map(|traces| Box::new(traces.watcher()) as Watcher));
+        let session = Self::drive(context, store, &loaded.settings, &log, (&last, &counts), (&stop, watchers))?;
         let metrics = Metrics::new(counts, session.handle().clone(), log.clone(), &context.root);
         let news = session.news().unwrap_or_default();
         let (errands, received) = mpsc::channel();
         let for_live = (Arc::clone(&news), session.handle().clone(), errands.clone());
         let live = Arc::new(Live::new(layers, loaded, for_live, log.clone()));
         let carriers = Carriers::start(context, &session, node, &live, &log)?;
-        let known: http::Known = Arc::new(RwLock::new(Arc::new(agents::read(&context.root)?)));
         let (carried, shared) = (carriers.agents(), Arc::clone(&known));
         let told = Box::new(move |agents: &Agents| {
             carried(agents);
@@ -172,7 +182,7 @@ impl Daemon {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
         let (root, upkeep) = (context.root.clone(), (errands, sweeping));
-        Ok(Self { session, root, socket, log, stops, carriers, http, upkeep, io })
+        Ok(Self { session, root, socket, log, stops, carriers, http, traces, upkeep, io })
     }
 
     fn drive(
@@ -181,10 +191,10 @@ impl Daemon {
         settings: &Settings,
         log: &Log,
         (last, counts): (&Arc<Mutex<Last>>, &Arc<Counts>),
-        stop: &Sender<Stop>,
+        (stop, watchers): (&Sender<Stop>, Vec<Watcher>),
     ) -> Result<Session, Error> {
         let (log, last, counts, stop) = (log.clone(), Arc::clone(last), Arc::clone(counts), stop.clone());
-        Session::start(store, &context.caller, settings, Work::Steps, move |alert| {
+        Session::start(store, &context.caller, settings, Work::Steps, watchers, move |alert| {
             let words = session::warning(&alert);
             counts.alert(&alert);
             let (level, event) = match alert {
@@ -221,6 +231,9 @@ impl Daemon {
         self.carriers.end();
         if let Some(http) = self.http {
             http.end();
+        }
+        if let Some(traces) = self.traces {
+            traces.end();
         }
         let _ = self.io.0.send(());
         let _ = self.io.1.join();

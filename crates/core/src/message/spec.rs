@@ -3,10 +3,11 @@
 use crate::{
     backoff::Backoff,
     content::ContentRef,
-    id::{LeaseToken, MessageId, TaskId},
+    id::{LeaseToken, MessageId, StepId, TaskId},
     lanes::Priority,
     name::Name,
     op::Held,
+    trace::{self, Context, SpanId},
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,15 @@ pub struct Draft {
     pub max_deliveries: u32,
     /// Time between deliveries that failed.
     pub backoff: Backoff,
+}
+
+impl Draft {
+    /// Where in its trace whoever gets it goes on: in the attempt that waits for the answer, if one does.
+    pub fn context(&self, per_mille: u64) -> Context {
+        let waits = |asks: Asks| SpanId::of_attempt(StepId { task: asks.task, index: asks.step }, asks.epoch);
+        let span = self.asks.map_or_else(|| SpanId::of_message(self.id), waits);
+        Context { trace_id: self.trace_id, span, is_sampled: trace::is_sampled(self.trace_id, per_mille) }
+    }
 }
 
 /// The step that waits for an answer, and the lease under which it waits: the answer completes exactly that attempt.

@@ -212,9 +212,11 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
                 return Ok(());
             }
         };
+        let context = draft.context((self.means.settings)().traced_per_mille());
         let meta = json!({
             "id": draft.id, "thread": thread, "held": proof.to_string(), "from": draft.from, "to": draft.to,
             "priority": draft.priority, "about": draft.reply_to, "asks": draft.asks.map(|asks| asks.task),
+            "traceparent": context.to_string(),
         });
         let same =
             |found: Vec<u8>| serde_json::from_slice::<Value>(&found).is_ok_and(|found| found["held"] == meta["held"]);

@@ -5,7 +5,7 @@ use super::{
     folder::{Folder, Odd},
     meta::{self, Id, META, META_BYTES_MAX, Order, PAYLOAD, RECEIPT, What},
 };
-use crate::driver::{Answer, Command, Error, Letter, MessageCommand, Proof, Submit, Until};
+use crate::driver::{Answer, Caller, Command, Error, Letter, MessageCommand, Proof, Submit, Until};
 use relaymesh_core::{
     canonical,
     content::{ContentRef, Media},
@@ -179,7 +179,8 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
     }
 
     fn commit(&mut self, id: &Id, order: Order, payload: Vec<u8>) -> Result<Value, No> {
-        let Order { namespace, priority, what } = order;
+        let Order { namespace, priority, asked_in, what } = order;
+        let caller = Caller { asked_in, ..self.means.caller.clone() };
         match what {
             What::Send { from, to, thread, ttl_ms, max_deliveries } => {
                 let (own, message) = id.names(&namespace);
@@ -194,13 +195,13 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
                     asks: None,
                     media: Media::Json,
                     content: Content::Inline(payload),
-                    trace_id: rand::random(),
+                    trace_id: caller.trace_id(rand::random()),
                     ttl_ms,
                     max_deliveries,
                 };
-                self.ask(Command::Message(MessageCommand::Send(Box::new(letter))))
+                self.ask(caller, Command::Message(MessageCommand::Send(Box::new(letter))))
             }
-            What::Submit { agent } => self.submit(id, &namespace, priority, agent, &payload),
+            What::Submit { agent } => self.submit(id, caller, &namespace, (priority, agent), &payload),
             What::Reply(proof) => {
                 let content = ContentRef::of(Media::Json, &payload);
                 let Proof { thread, held } = proof;
@@ -229,9 +230,9 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
     fn submit(
         &mut self,
         id: &Id,
+        caller: Caller,
         namespace: &Name,
-        priority: Priority,
-        agent: Name,
+        (priority, agent): (Priority, Name),
         payload: &[u8],
     ) -> Result<Value, No> {
         if !self.runs_here(&agent) && self.means.agents.get(&agent).is_none() {
@@ -241,13 +242,13 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
         let mut request = Request::single(agent, Some(input));
         request.steps.iter_mut().for_each(|step| step.priority = priority);
         let key = id.key().map(IdempotencyKey::Given);
-        let prepared = request.prepare(namespace, key, rand::random());
+        let prepared = request.prepare(namespace, key, caller.trace_id(rand::random()));
         let mut prepared = prepared.map_err(|error| No::refused("refused", error))?;
         let otherwise = (self.means.settings)().retry();
         for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
             spec.retry = step.retry.policy(otherwise);
         }
-        self.ask(Command::Submit(Submit::new(namespace.clone(), prepared, Until::Accepted)))
+        self.ask(caller, Command::Submit(Submit::new(namespace.clone(), prepared, Until::Accepted)))
     }
 
     /// The same word about a delivery twice is one: whoever did not see the receipt, a crash for one, says it again.
@@ -257,7 +258,7 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
         command: Command,
         is_said: impl Fn(&Message, Option<&Message>) -> bool,
     ) -> Result<Value, No> {
-        let refused = match self.ask(command) {
+        let refused = match self.ask(self.means.caller.clone(), command) {
             Err(No::Refused(code, reason)) => (code, reason),
             other => return other,
         };
@@ -277,9 +278,9 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
     }
 
     /// Asks the driver. What it answers is durable.
-    fn ask(&mut self, command: Command) -> Result<Value, No> {
+    fn ask(&mut self, caller: Caller, command: Command) -> Result<Value, No> {
         let command = command.stowed(&self.means.blobs)?;
-        match self.means.handle.call(self.means.caller.clone(), command) {
+        match self.means.handle.call(caller, command) {
             Ok(Answer::Message { thread, message, .. }) => Ok(json!({ "thread": thread, "message": message })),
             Ok(Answer::Replied { thread, message, completed }) => {
                 let step = completed.filter(|(_, is_done)| *is_done).map(|(step, _)| step);

@@ -11,6 +11,7 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     namespace::DEFAULT,
+    trace,
 };
 use serde::Deserialize;
 use std::fmt;
@@ -77,6 +78,8 @@ pub struct Order {
     pub namespace: Name,
     /// Which lane it waits in.
     pub priority: Priority,
+    /// Where in a trace it is asked for, if that is said.
+    pub asked_in: Option<trace::Context>,
     /// What is to be done.
     pub what: What,
 }
@@ -133,6 +136,7 @@ impl What {
 struct Fields {
     namespace: Option<Name>,
     priority: Option<Priority>,
+    traceparent: Option<String>,
     to: Option<Name>,
     agent: Option<Name>,
     reply_to: Option<String>,
@@ -160,8 +164,10 @@ pub fn parse(bytes: &[u8]) -> Result<Order, String> {
     let name = |text: &str| text.parse::<Name>().map_err(|error| error.to_string());
     let namespace = fields.namespace.clone().map_or_else(|| name(DEFAULT), Ok)?;
     let priority = fields.priority.unwrap_or_default();
+    // One that cannot be read is as good as none: so the standard has it.
+    let asked_in = fields.traceparent.as_ref().and_then(|text| text.parse().ok());
     let what = what(fields).map_err(short)?;
-    Ok(Order { namespace, priority, what })
+    Ok(Order { namespace, priority, asked_in, what })
 }
 
 fn what(fields: Fields) -> Result<What, String> {
@@ -228,6 +234,17 @@ mod tests {
         }
         assert_eq!(Id::of("a.payload.json", META), None);
         assert_eq!(Id::of("a.META.JSON", META), None);
+    }
+
+    #[test]
+    fn r30_a_meta_file_may_say_where_in_a_trace_it_is_asked_for() {
+        let asked_in = |text: &str| {
+            let text = format!(r#"{{"to":"b","from":"a","traceparent":"{text}"}}"#);
+            parse(text.as_bytes()).unwrap().asked_in.map(|context| context.to_string())
+        };
+        let context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        assert_eq!(asked_in(context).as_deref(), Some(context));
+        assert_eq!(asked_in("nonsense"), None);
     }
 
     #[test]

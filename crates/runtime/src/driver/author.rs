@@ -11,6 +11,7 @@ use relaymesh_core::{
     name::Name,
     op::{Body, Header, Op, Scope, WriteClass},
     task::{Effect, Refusal, Status, TaskRows, apply},
+    trace::SpanId,
 };
 use relaymesh_store::{Reader, StoredOp};
 
@@ -27,7 +28,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
         let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
         apply(&mut entry.rows, &op, &mut self.effects)?;
-        self.accept(task, op, marks);
+        self.accept(task, op, marks, None);
         Ok(self.status(task))
     }
 
@@ -46,7 +47,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(rows) = rows {
             self.cache.insert_new(rows);
         }
-        self.accept(task, op, marks(None, !self.watchers.is_empty()));
+        let asked_in = caller.asked_in.map(|context| context.span);
+        self.accept(task, op, marks(None, !self.watchers.is_empty()), asked_in);
         Ok(pos)
     }
 
@@ -77,7 +79,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(Op { pos: head.pos + 1, header, body })
     }
 
-    fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>) {
+    fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>, asked_in: Option<SpanId>) {
         self.append(&op);
         if let Some(entry) = self.cache.get_mut(task) {
             if !entry.dirty {
@@ -85,7 +87,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.open.after.touched.push(task);
             }
             if let (Some(marks), Some(rows)) = (marks, &entry.rows) {
-                self.open.after.events.push(event(&op, rows, &marks));
+                self.open.after.events.push(Event { asked_in, ..event(&op, rows, &marks) });
             }
         }
         self.take_up_effects(task, &op.body);
@@ -161,6 +163,7 @@ fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
         kind: op.body.kind(),
         task: rows.task.id,
         trace_id: rows.task.trace_id,
+        asked_in: None,
         status: rows.task.status,
         steps: steps.collect(),
     }

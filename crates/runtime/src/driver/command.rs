@@ -11,6 +11,7 @@ use relaymesh_core::{
     name::Name,
     op::{CancelMode, HeldLock, HeldMessage, Scope, Via, WriteClass},
     task::{Refusal, Status, request::Prepared, spec::Schedule},
+    trace,
 };
 use relaymesh_store::{Blobs, Content, ContentKey};
 use serde::{Deserialize, Serialize};
@@ -39,12 +40,19 @@ pub struct Caller {
     /// How it came in, if it came from outside (R25). Whoever is at the local socket is inside.
     #[serde(skip)]
     pub via: Option<Arc<Via>>,
+    /// Where in a trace it asks, if it says so (R30). Only the trace itself stands on the log.
+    pub asked_in: Option<trace::Context>,
 }
 
 impl Caller {
     /// Somebody inside.
     pub fn new(author: Name, source: Name) -> Self {
-        Self { author, source, via: None }
+        Self { author, source, via: None, asked_in: None }
+    }
+
+    /// The trace of what it asks for: its own, or a new one.
+    pub fn trace_id(&self, new: u128) -> u128 {
+        self.asked_in.map_or(new, |context| context.trace_id)
     }
 }
 

@@ -133,7 +133,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         // One approval counts for a whole list, and stands with the step that has it.
         let list = step.spec.item().and_then(|item| rows.steps.get(usize::from(item.of)));
         let asked = list.unwrap_or(step).spec.approve.as_ref().map(|ask| ask.text.clone());
-        let namespace = rows.task.namespace.clone();
+        let (namespace, trace_id) = (rows.task.namespace.clone(), rows.task.trace_id);
         if let Some(timeout_ms) = timeout_ms {
             let at_ms = self.world.now().mono_ms.saturating_add(timeout_ms);
             self.attempts.set_timeout(hold.step, hold.epoch, at_ms);
@@ -141,7 +141,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         let asks = self.world.asks(&agent);
         let outcome = match self.input(hold, batch) {
             Ok(input) if asks => self.ask(Question { hold, namespace, name, agent, input }),
-            Ok(input) => self.world.start(Work { hold, namespace, name, agent, attempt, input, terms, asked }),
+            Ok(input) => {
+                self.world.start(Work { hold, namespace, name, agent, attempt, trace_id, input, terms, asked })
+            }
             Err(super::input::Unusable { error, retryable }) => Some(Outcome::Failed { error, retryable }),
         };
         if let Some(outcome) = outcome {

@@ -136,7 +136,7 @@ pub struct Engine<R, W> {
 }
 
 /// Takes events; `false` ends the subscription.
-pub(super) type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
+pub type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
 
 /// Takes news of messages; `false` ends the subscription.
 pub(super) type Listener = Box<dyn FnMut(&Posted) -> bool + Send>;
@@ -146,7 +146,12 @@ pub(super) type Follower = Box<dyn FnMut(u64) -> bool + Send>;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
-    pub fn new(mut reader: R, mut world: W, config: Config) -> Result<Self, Error> {
+    pub fn new(reader: R, world: W, config: Config) -> Result<Self, Error> {
+        Self::watched(reader, world, config, Vec::new())
+    }
+
+    /// The same, and these hear of all of that, too.
+    pub fn watched(mut reader: R, mut world: W, config: Config, watchers: Vec<Watcher>) -> Result<Self, Error> {
         let head = reader.head()?;
         let newest_request = reader.newest_request()?;
         let namespaces = namespaces::load(&mut reader)?;
@@ -180,7 +185,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             checkpoints: Vec::new(),
             compaction: None,
             waiters: HashMap::new(),
-            watchers: Vec::new(),
+            watchers,
             listeners: Vec::new(),
             followers: Vec::new(),
             windowed: BTreeSet::new(),

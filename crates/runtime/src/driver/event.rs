@@ -6,6 +6,7 @@ use relaymesh_core::{
     name::Name,
     op::Kind,
     task::{Status, Step},
+    trace::SpanId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,8 @@ pub struct Event {
     pub task: TaskId,
     /// The task's trace.
     pub trace_id: u128,
+    /// The span that it was asked for in, if that was said; only of a task that was submitted.
+    pub asked_in: Option<SpanId>,
     /// Where the task rests now.
     pub status: Status,
     /// Every step that changed since the last event of this task.
@@ -52,6 +55,8 @@ pub struct StepEvent {
     pub status: Status,
     /// Which attempt.
     pub attempt: u32,
+    /// Its fence.
+    pub epoch: u32,
     /// Why it last failed.
     pub error: Option<String>,
 }
@@ -66,6 +71,7 @@ impl StepEvent {
             lane: step.spec.priority,
             status: step.status,
             attempt: step.attempt,
+            epoch: step.epoch,
             error: step.error.clone(),
         }
     }

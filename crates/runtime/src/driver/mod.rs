@@ -48,7 +48,7 @@ pub use command::{
     Answer, Caller, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
     Request, Submit, Until,
 };
-pub use engine::{Config, Engine};
+pub use engine::{Config, Engine, Watcher};
 pub use event::{Event, Posted, StepEvent};
 pub use meter::Meter;
 pub use namespaces::NAMESPACES_MAX;

@@ -79,13 +79,23 @@ impl<S: Store> Driver<S> {
         config: Config,
         world: impl FnOnce(&Handle) -> W,
     ) -> Result<Self, relaymesh_store::Error> {
+        Self::start_watched(store, config, Vec::new(), world)
+    }
+
+    /// The same, and these are told of everything from the start: also of what an earlier life had left.
+    pub fn start_watched<W: World>(
+        store: S,
+        config: Config,
+        watchers: Vec<Watcher>,
+        world: impl FnOnce(&Handle) -> W,
+    ) -> Result<Self, relaymesh_store::Error> {
         let (inputs, received) = mpsc::channel();
         let (batches, to_commit) = mpsc::channel::<Arc<Batch>>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let meter = Arc::new(Meter::default());
         let handle = Handle { inputs: inputs.clone(), waiting: Arc::clone(&waiting), meter: Arc::clone(&meter) };
         let world = world(&handle);
-        let engine = Engine::new(store.reader()?, world, config)?;
+        let engine = Engine::watched(store.reader()?, world, config, watchers)?;
         let committed = inputs.clone();
         let writer = spawn("writer", move || write(store, &to_commit, &committed, &meter))?;
         let kernel = Kernel { engine, inputs: received, batches, waiting, requests: VecDeque::new(), stopping: false };

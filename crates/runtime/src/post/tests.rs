@@ -26,7 +26,7 @@ fn name(text: &str) -> Name {
 }
 
 fn caller() -> Caller {
-    Caller { author: name("owner"), source: name("test"), via: None }
+    Caller { author: name("owner"), source: name("test"), via: None, asked_in: None }
 }
 
 /// A message that fails is due again after its backoff, to the millisecond; the post asks at that very moment, and a driver whose clock is behind

@@ -41,6 +41,11 @@ impl Settings {
         RetryPolicy { max_attempts: u32::try_from(self.max_attempts).unwrap_or(u32::MAX), backoff }
     }
 
+    /// How many of a thousand traces are kept.
+    pub fn traced_per_mille(&self) -> u64 {
+        if self.otlp_endpoint.is_empty() { 0 } else { self.trace_sample_per_mille }
+    }
+
     /// What of them the upkeep uses.
     pub fn retention(&self) -> Retention {
         Retention { done_retention_days: self.done_retention_days, idempotency_ttl_days: self.idempotency_ttl_days }

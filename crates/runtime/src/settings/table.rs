@@ -96,6 +96,14 @@ impl Setting {
                 let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
                 text.is_empty() || text.split(',').all(|host| !host.is_empty() && host.chars().all(allowed))
             }),
+            "otlp_endpoint" => ("an address that begins with http:// or https://, or nothing", |text| {
+                let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+                // A password in an address would be shown with it.
+                text.is_empty() || rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['@', ' ']))
+            }),
+            "otlp_headers_secret" => ("the name of a secret, or nothing", |text| {
+                text.is_empty() || text.parse::<relaymesh_core::name::Name>().is_ok()
+            }),
             _ => ("the path of a file, or nothing", |_| true),
         }
     }
@@ -232,5 +240,8 @@ settings! {
     http_writes_per_second: u64 = 10_000, Some((1, 1_000_000)), AtOnce, "Writes a second and token by HTTP; whoever asks for more is told when to come again.";
     http_body_max_bytes: u64 = 12_582_912, Some((1_024, 67_108_864)), AtOnce, "The longest body of a request, and the longest line of one that is streamed.";
     http_connections_max: u64 = 768, Some((8, 65_536)), NextStart, "Connections at once to the HTTP API. When there is no room, the one that was idle longest goes.";
+    otlp_endpoint: String = "", None, NextStart, "Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without one there are none.";
+    otlp_headers_secret: String = "", None, NextStart, "The secret with headers for that, such as `authorization=Bearer xyz`, with commas between them.";
+    trace_sample_per_mille: u64 = 1_000, Some((0, 1_000)), NextStart, "How many of a thousand traces are kept. Which ones follows from their ids, so all nodes keep the same.";
     max_clock_drift_ms: u64 = 60_000, Some((100, DAY_MS)), NotYet, "How far the clock of another node may be ahead.";
 }

@@ -71,7 +71,7 @@ pub(super) async fn register(house: State, came: Came, Json(body): Json<Register
     });
     let token = made.await?.ok_or_else(unexpected)?;
     let source: Name = "http".parse().map_err(|_| unexpected())?;
-    let caller = Caller { author: name, source, via: Some(came.0) };
+    let caller = Caller { author: name, source, via: Some(came.0), asked_in: None };
     house.desk.note(&caller, "agent.register", Some(&namespace), &[("agent", agent.as_str())]).await?;
     Ok(Said(json!({ "agent": agent, "namespace": namespace, "token": token, "until_ms": until_ms })))
 }

@@ -80,7 +80,7 @@ pub(super) async fn send(house: State, who: Who, Json(sent): Json<Sent>) -> Answ
         asks: None,
         media: Media::Json,
         content: Content::Inline(sent.content.to_string().into_bytes()),
-        trace_id: rand::random(),
+        trace_id: who.caller.trace_id(rand::random()),
         ttl_ms: sent.ttl_ms,
         max_deliveries: sent.max_deliveries.unwrap_or(5),
     };

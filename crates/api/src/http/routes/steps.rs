@@ -15,6 +15,7 @@ use relaymesh_core::{
     content::Media,
     id::{StepId, TaskId, WorkerId},
     task::Status,
+    trace::Context,
 };
 use relaymesh_runtime::{
     driver::{Answer, Command},
@@ -166,9 +167,9 @@ pub(super) async fn claim(
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &looker, task)?;
         let (index, step) = lookup::step(&rows, &step)?;
-        Ok((index, step.spec.agent.clone(), rows.task.namespace.clone()))
+        Ok((index, step.spec.agent.clone(), rows.task.namespace.clone(), rows.task.trace_id))
     });
-    let (index, agent, namespace) = found.await?;
+    let (index, agent, namespace, trace_id) = found.await?;
     who.check_agent(&agent)?;
     let worker = claim.worker.unwrap_or_else(|| WorkerId::new(time::now_ms(), rand::random()));
     let lease_ms = claim.lease_ms.unwrap_or(LEASE_MS).clamp(1_000, LEASE_MS_MAX);
@@ -176,8 +177,10 @@ pub(super) async fn claim(
     let answer = house.desk.ask(&who.caller, Command::Claim { step, worker, lease_ms }).await?;
     let Answer::Claimed(hold) = answer else { return Err(unexpected().into()) };
     let token = house.keys.issue(Bound { step, epoch: hold.epoch, namespace, agent });
+    let context = Context::of_attempt(step, hold.epoch, trace_id, house.desk.settings().traced_per_mille());
     Ok(Said(json!({
         "task": task, "step": index, "epoch": hold.epoch, "lease": hold.token, "worker": worker, "lease_ms": lease_ms, "token": token,
+        "traceparent": context.to_string(),
     })))
 }
 

@@ -98,7 +98,13 @@ impl Submitted {
             _ => return Err(Error::new(Code::Usage, "give one of Idempotency-Key, `key` and `request_id`")),
         };
         let request = self.request(agents)?;
-        let prepared = flow::prepare(&request, &namespace, key, rand::random(), (agents, settings.retry()))?;
+        let prepared = flow::prepare(
+            &request,
+            &namespace,
+            key,
+            principal.caller.trace_id(rand::random()),
+            (agents, settings.retry()),
+        )?;
         Ok(Submit::new(namespace, prepared, Until::Accepted))
     }
 

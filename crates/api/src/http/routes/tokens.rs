@@ -135,7 +135,7 @@ pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>
     let refused = || Error::new(Code::NoToken, "the code is not good").hint("`relaymesh open` gives another");
     let (token, until_ms) = begun.ok_or_else(refused)?;
     let name = |text: &str| text.parse::<Name>().map_err(|error| Error::new(Code::Internal, error.to_string()));
-    let caller = Caller { author: name("console")?, source: name("http")?, via: Some(came.0) };
+    let caller = Caller { author: name("console")?, source: name("http")?, via: Some(came.0), asked_in: None };
     house.desk.note(&caller, "session.begin", None, &[]).await?;
     Ok(Said(json!({ "token": token, "until_ms": until_ms })))
 }

@@ -215,7 +215,7 @@ fn command(command: Command, context: &Context) -> Result<MessageCommand, Error>
             asks: None,
             media: Media::Json,
             content: content(&send.input)?,
-            trace_id: rand::random(),
+            trace_id: context.caller.trace_id(rand::random()),
             ttl_ms: send.ttl_ms,
             max_deliveries: send.max_deliveries,
         })),

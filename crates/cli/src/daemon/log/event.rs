@@ -1,7 +1,7 @@
 //! What an event of the driver is in lines.
 
 use super::{Level, Line};
-use relaymesh_core::{op::Kind, task::Status};
+use relaymesh_core::{id::StepId, op::Kind, task::Status, trace::SpanId};
 use relaymesh_runtime::driver::{Event, StepEvent};
 use serde_json::{Map, Value, json};
 
@@ -71,6 +71,10 @@ fn step_fields(event: &Event, step: &StepEvent) -> Map<String, Value> {
         ("attempt".to_owned(), json!(step.attempt)),
         ("status".to_owned(), json!(step.status)),
     ]);
+    if step.epoch > 0 {
+        let of = StepId { task: event.task, index: step.index };
+        fields.insert("span_id".to_owned(), json!(SpanId::of_attempt(of, step.epoch).to_string()));
+    }
     // A step that goes well now remembers why it failed before; that was said then.
     let failed = matches!(step.status, Status::Retrying | Status::Failed | Status::DeadLetter | Status::Pending);
     if let Some(error) = step.error.as_ref().filter(|_| failed) {

@@ -12,9 +12,18 @@ fn event(kind: Kind, status: Status, task: Status) -> Event {
         lane: Priority::Normal,
         status,
         attempt: 2,
+        epoch: 2,
         error: Some("exit code 7: \"no\"".to_owned()),
     };
-    Event { pos: 12, kind, task: TaskId::from_bytes([7; 16]), trace_id: 0xab, status: task, steps: vec![step] }
+    Event {
+        pos: 12,
+        kind,
+        task: TaskId::from_bytes([7; 16]),
+        trace_id: 0xab,
+        asked_in: None,
+        status: task,
+        steps: vec![step],
+    }
 }
 
 /// The lines of an event, as they are written.
