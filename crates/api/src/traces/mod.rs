@@ -36,7 +36,7 @@ use std::{
     sync::{
         Arc,
         atomic::Ordering::Relaxed,
-        mpsc::{self, Receiver, RecvTimeoutError, SyncSender},
+        mpsc::{self, Receiver, SyncSender},
     },
     thread,
     time::{Duration, Instant},
@@ -241,10 +241,7 @@ fn gather(first: Note, notes: &Receiver<Note>) -> (BTreeMap<TaskId, Wanted>, Opt
         if tasks.len() >= TASKS_MAX {
             break;
         }
-        next = match notes.recv_timeout(GATHER.saturating_sub(began.elapsed())) {
-            Ok(note) => Some(note),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        };
+        next = notes.recv_timeout(GATHER.saturating_sub(began.elapsed())).ok();
     }
     (tasks, None)
 }

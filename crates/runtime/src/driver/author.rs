@@ -1,7 +1,8 @@
 //! Writing an op: stamp it, try it on the rows, and only if it took effect put it on the chain.
 
 use super::{
-    command::{Answer, Caller},
+    caller::Caller,
+    command::Answer,
     engine::Engine,
     event::{Event, StepEvent},
 };

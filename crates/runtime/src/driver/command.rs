@@ -1,5 +1,6 @@
 //! What callers ask of the driver, and what they get.
 
+use super::caller::Caller;
 use crate::world::{Hold, Outcome};
 use relaymesh_core::{
     content::{INLINE_BYTES_MAX, Media},
@@ -9,13 +10,11 @@ use relaymesh_core::{
     lock::{Case, Key, Mode, RepositoryName},
     message::{Draft, State},
     name::Name,
-    op::{CancelMode, HeldLock, HeldMessage, Scope, Via, WriteClass},
+    op::{CancelMode, HeldLock, HeldMessage, Scope, WriteClass},
     task::{Refusal, Status, request::Prepared, spec::Schedule},
-    trace,
 };
 use relaymesh_store::{Blobs, Content, ContentKey};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// One command with who asks and where the answer goes.
 pub struct Request {
@@ -29,32 +28,6 @@ pub struct Request {
 
 /// Takes the answer. It runs on the driver's thread: hand the answer on, do nothing else.
 pub type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
-
-/// Who asks; it stands on the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caller {
-    /// The principal that is answerable.
-    pub author: Name,
-    /// From where: `cli`, `http`, …
-    pub source: Name,
-    /// How it came in, if it came from outside (R25). Whoever is at the local socket is inside.
-    #[serde(skip)]
-    pub via: Option<Arc<Via>>,
-    /// Where in a trace it asks, if it says so (R30). Only the trace itself stands on the log.
-    pub asked_in: Option<trace::Context>,
-}
-
-impl Caller {
-    /// Somebody inside.
-    pub fn new(author: Name, source: Name) -> Self {
-        Self { author, source, via: None, asked_in: None }
-    }
-
-    /// The trace of what it asks for: its own, or a new one.
-    pub fn trace_id(&self, new: u128) -> u128 {
-        self.asked_in.map_or(new, |context| context.trace_id)
-    }
-}
 
 /// What a caller asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,8 @@
 //! batches.
 
 use super::{
-    command::{Answer, Caller, Error, LifeCommand},
+    caller::Caller,
+    command::{Answer, Error, LifeCommand},
     engine::Engine,
 };
 use crate::world::World;

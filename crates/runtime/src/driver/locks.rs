@@ -1,7 +1,8 @@
 //! Locks: take, keep, give back.
 
 use super::{
-    command::{Answer, Caller, Error, LockCommand},
+    caller::Caller,
+    command::{Answer, Error, LockCommand},
     engine::Engine,
 };
 use crate::world::World;

@@ -4,7 +4,8 @@
 //! the one that asked any more, the reply stands as a message, and the completion is refused and journalled (D7).
 
 use super::{
-    command::{Answer, Caller, Delivery, Error, Letter, MessageCommand},
+    caller::Caller,
+    command::{Answer, Delivery, Error, Letter, MessageCommand},
     engine::Engine,
 };
 use crate::world::{Hold, Outcome, World};

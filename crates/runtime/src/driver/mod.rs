@@ -21,6 +21,7 @@ mod attempts;
 mod author;
 mod batch;
 mod cache;
+mod caller;
 mod command;
 mod commit;
 mod dispatch;
@@ -44,9 +45,10 @@ mod verbs;
 #[cfg(test)]
 mod tests;
 
+pub use caller::Caller;
 pub use command::{
-    Answer, Caller, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply,
-    Request, Submit, Until,
+    Answer, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply, Request,
+    Submit, Until,
 };
 pub use engine::{Config, Engine, Watcher};
 pub use event::{Event, Posted, StepEvent};

@@ -4,7 +4,8 @@
 //! changed back when the batch that it was decided in is rolled back. Whoever stands on such a batch is rolled back too.
 
 use super::{
-    command::{Answer, Caller, Error},
+    caller::Caller,
+    command::{Answer, Error},
     engine::Engine,
 };
 use crate::world::World;

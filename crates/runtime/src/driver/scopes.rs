@@ -2,11 +2,7 @@
 //!
 //! They are few and seldom touched compared with tasks, so nothing of them stays in memory once it is durable.
 
-use super::{
-    command::{Caller, Error},
-    engine::Engine,
-    event::Posted,
-};
+use super::{caller::Caller, command::Error, engine::Engine, event::Posted};
 use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,

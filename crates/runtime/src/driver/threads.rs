@@ -1,7 +1,8 @@
 //! The engine on two threads: one decides, one commits.
 
 use super::{
-    command::{Answer, Caller, Command, Error, Request},
+    caller::Caller,
+    command::{Answer, Command, Error, Request},
     engine::{Config, Engine, Follower, Listener, Watcher},
     event::{Event, Posted},
     meter::Meter,

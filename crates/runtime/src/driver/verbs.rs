@@ -1,7 +1,8 @@
 //! One function per command.
 
 use super::{
-    command::{Answer, Caller, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
+    caller::Caller,
+    command::{Answer, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
     commit::earlier,
     engine::Engine,
 };
