@@ -109,6 +109,34 @@ fn a_daemon_does_not_start_with_settings_that_are_wrong() {
     assert!(bad.code == 2 && bad.stderr.contains("RELAYMESH_QUEUE_CAPACITY: must be a whole number"), "{}", bad.stderr);
 }
 
+/// A node that was meant to be one of several, and is alone, says so before it takes work.
+#[test]
+fn v11_who_asks_for_a_mesh_is_told_that_there_is_none() {
+    let house = House::new();
+    let up = |name: &str, value: &str| Said::of(house.command(&["up", "--detach"]).env(name, value).output().unwrap());
+    for (name, value) in
+        [("RELAYMESH_MESH_ENABLED", "1"), ("RELAYMESH_MESH_ENABLED", "true"), ("RELAYMESH_DB_URL", "libsql://x")]
+    {
+        let said = up(name, value);
+        assert!(said.code == 2 && said.stderr.contains(&format!("{name} is set")), "{}", said.stderr);
+        assert!(house.pid().is_none());
+    }
+    let page = include_str!("../../../docs/reference/settings.md");
+    let all = [
+        "MESH_ENABLED",
+        "MESH_NODE_ID",
+        "MESH_CONTROL_ADDR",
+        "MESH_SCOPE_ID",
+        "DB_URL",
+        "DB_TOKEN",
+        "DB_PATH",
+        "DB_CIRCUIT_BREAKER",
+        "MESH_TOKEN",
+    ];
+    assert!(all.iter().all(|name| page.contains(&format!("| `RELAYMESH_{name}` | "))));
+    assert_eq!(up("RELAYMESH_MESH_ENABLED", "false").code, 0);
+}
+
 #[test]
 fn the_history_has_names_and_never_values() {
     let house = House::new();

@@ -1,6 +1,9 @@
 //! Reading settings: strictly, from four places, all or nothing.
 
-use super::table::{Setting, Settings, TABLE, Value};
+use super::{
+    mesh,
+    table::{Setting, Settings, TABLE, Value},
+};
 use relaymesh_core::canonical;
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf};
@@ -119,6 +122,11 @@ impl Layers {
 
     /// The same with the file's text, if there is one.
     pub fn over(&self, text: Option<&str>) -> Result<Loaded, Error> {
+        if let Some(variable) = mesh::asked(&self.variables) {
+            let message =
+                format!("{variable} is set, and this version of relaymesh has no mesh: a node works alone. Unset it");
+            return Err(wrong(Source::Environment, message));
+        }
         let mut loaded = Loaded::default();
         let mut places = Vec::new();
         if let Some(text) = text {

@@ -10,6 +10,7 @@
 
 pub mod history;
 mod load;
+pub mod mesh;
 pub mod page;
 mod table;
 

@@ -1,6 +1,9 @@
 //! The settings for people and for editors, made from the table.
 
-use super::{TABLE, Value};
+use super::{
+    TABLE, Value,
+    mesh::{self, Variable},
+};
 use serde_json::json;
 
 /// The reference page, in Markdown.
@@ -27,8 +30,21 @@ Made from the table in the code by `cargo xtask gen`; a test sees that it is cur
     let tail = "
 These must go together: `base_backoff_ms` is at most `max_backoff_ms`, `lease_heartbeat_ms` is less than half of `lease_timeout_ms`,
 `thread_pool_core` is at most `thread_pool_max`, `suspect_recover_min_ms` is at most `dead_recover_min_ms`.
+
+## Of a mesh
+
+There is none in this version: a node works alone, in one process, and starts nothing for others. These variables are kept for it. With
+`RELAYMESH_MESH_ENABLED` or `RELAYMESH_DB_URL` the daemon refuses to start, so that nobody takes it for one of several; the others have no effect yet.
+
+| variable | default | what it is for |
+|---|---|---|
 ";
-    format!("{head}{}{tail}", TABLE.iter().map(row).collect::<String>())
+    let kept = |Variable { name, default, about, .. }: &Variable| format!("| `{name}` | {default} | {about} |\n");
+    format!(
+        "{head}{}{tail}{}",
+        TABLE.iter().map(row).collect::<String>(),
+        mesh::VARIABLES.iter().map(kept).collect::<String>()
+    )
 }
 
 /// A JSON schema of the file.
