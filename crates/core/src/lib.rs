@@ -9,6 +9,7 @@
 pub mod backoff;
 pub mod budget;
 pub mod canonical;
+pub mod capability;
 pub mod checkpoint;
 pub mod content;
 pub mod expr;
@@ -25,5 +26,6 @@ pub mod name;
 pub mod namespace;
 pub mod op;
 pub mod row;
+pub mod sign;
 pub mod suggest;
 pub mod task;
