@@ -12,6 +12,7 @@ pub mod canonical;
 pub mod capability;
 pub mod checkpoint;
 pub mod content;
+pub mod envelope;
 pub mod expr;
 pub mod fold;
 pub mod hash;
