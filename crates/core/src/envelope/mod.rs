@@ -13,7 +13,7 @@
 //!   such a list is one that anybody on the way may change.
 //! - The header is canonical JSON, so a newer minor version can add fields. They are kept, because the bytes are kept, and an
 //!   envelope that is handed on still holds. Another major version is refused, by name.
-//! - [`open()`] checks and remembers nothing. Only what was opened can be admitted.
+//! - [`open()`] checks; [`crate::inbound`] remembers. Only what was opened can be admitted.
 //!
 //! Signed is not secret: whoever carries or stores an envelope can read it.
 
