@@ -28,6 +28,7 @@ pub mod name;
 pub mod namespace;
 pub mod op;
 pub mod outbound;
+pub mod route;
 pub mod row;
 pub mod sign;
 pub mod suggest;
