@@ -13,7 +13,9 @@
 pub mod backup;
 pub mod bus;
 pub mod canonical;
+pub mod capability;
 pub mod content;
+pub mod envelope;
 pub mod expr;
 pub mod ids;
 pub mod locks;
@@ -51,7 +53,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

@@ -1,4 +1,4 @@
-//! The two hashes of the log: SHA3-256 for the chain of ops (V2), SHA-256 for content and requests (R6).
+//! The hashes: SHA3-256 for the chain of ops (V2), SHA-256 for content and requests (R6), BLAKE3 for what travels (A2).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::Digest as _;
@@ -21,6 +21,15 @@ impl Hash {
             hasher.update(part);
         }
         Self(hasher.finalize().into())
+    }
+
+    /// BLAKE3 over the parts one after the other: the content id of what travels between nodes.
+    pub fn blake3(parts: &[&[u8]]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(*hasher.finalize().as_bytes())
     }
 }
 
@@ -90,6 +99,10 @@ mod tests {
         assert_eq!(
             Hash::sha3(&[b"a", b"bc"]).to_string(),
             "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"
+        );
+        assert_eq!(
+            Hash::blake3(&[b"a", b"bc"]).to_string(),
+            "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"
         );
     }
 

@@ -12,6 +12,7 @@ pub mod error;
 pub mod key;
 pub mod life;
 pub mod memory;
+pub mod mesh;
 pub mod saved;
 pub mod scope;
 pub mod spend;

@@ -13,14 +13,25 @@ const AREAS: [(&str, &str); 9] = [
     ("readers", include_str!("../src/contract/readers.rs")),
 ];
 
+const MESH_LIST: &str = include_str!("../src/contract/mesh/mod.rs");
+const MESH_AREAS: [(&str, &str); 4] = [
+    ("inbound", include_str!("../src/contract/mesh/inbound.rs")),
+    ("outbound", include_str!("../src/contract/mesh/outbound.rs")),
+    ("outbox", include_str!("../src/contract/mesh/outbox.rs")),
+    ("restart", include_str!("../src/contract/mesh/restart.rs")),
+];
+
 #[test]
 fn every_promise_is_listed_in_its_area() {
-    for (area, source) in AREAS {
-        let (_, after) = LIST.split_once(&format!("$backend, {area}:")).expect("the area is listed");
+    let areas = AREAS.map(|area| (LIST, "Backend", area));
+    let mesh = MESH_AREAS.map(|area| (MESH_LIST, "MeshBackend", area));
+    for (list, backend, (area, source)) in areas.into_iter().chain(mesh) {
+        let (_, after) = list.split_once(&format!("$backend, {area}:")).expect("the area is listed");
         let (list, _) = after.split_once(')').expect("the list ends");
         let mut listed: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let end = format!("<B: {backend}>() {{");
         let mut written: Vec<&str> =
-            source.lines().filter_map(|line| line.strip_prefix("pub fn ")?.strip_suffix("<B: Backend>() {")).collect();
+            source.lines().filter_map(|line| line.strip_prefix("pub fn ")?.strip_suffix(&end)).collect();
         listed.sort_unstable();
         written.sort_unstable();
         assert_eq!(listed, written, "in {area}");

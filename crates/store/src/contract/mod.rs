@@ -25,6 +25,7 @@ pub mod idempotency;
 pub mod journal;
 pub mod life;
 pub mod log;
+pub mod mesh;
 pub mod namespaces;
 pub mod queues;
 pub mod readers;

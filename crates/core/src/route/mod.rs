@@ -1,0 +1,124 @@
+//! Routes: the owner says which node alone may claim work of some kinds (L5, D26).
+//!
+//! ```text
+//!  com.example.ocr      that kind alone                 an exact kind wins over every prefix,
+//!  com.example.*        every kind below com.example    a longer prefix over a shorter one
+//! ```
+//!
+//! For each pattern the newest word by HLC counts, and a word without a target takes the pattern away: then the next
+//! longest one counts, or anybody may claim. The answer is as of a time, so a claim that was allowed when it was made
+//! stays allowed when the route changes later. All words are kept, in whatever order they arrive (L12).
+//!
+//! Whether the author may say so is not asked here: only an owner may
+//! ([`Authority::admit_owner`](crate::capability::Authority::admit_owner)), and whoever records asks first.
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    capability::{Kind, KindError},
+    hlc::Hlc,
+    id::NodeId,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+/// Which kinds a route is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pattern {
+    /// This one alone.
+    Exact(Kind),
+    /// Every one below this.
+    Below(Kind),
+}
+
+impl Pattern {
+    /// Whether a kind is one of them.
+    pub fn matches(&self, kind: &Kind) -> bool {
+        match self {
+            Self::Exact(own) => own == kind,
+            Self::Below(prefix) => prefix != kind && prefix.reaches(kind),
+        }
+    }
+
+    /// What decides between patterns that match the same kind: of two that do, one is greater.
+    fn weight(&self) -> (bool, usize) {
+        match self {
+            Self::Exact(kind) => (true, kind.labels()),
+            Self::Below(prefix) => (false, prefix.labels()),
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(kind) => write!(f, "{kind}"),
+            Self::Below(prefix) => write!(f, "{prefix}.*"),
+        }
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = KindError;
+
+    fn from_str(text: &str) -> Result<Self, KindError> {
+        match text.strip_suffix(".*") {
+            Some(prefix) => prefix.parse().map(Self::Below),
+            None => text.parse().map(Self::Exact),
+        }
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Why a claim is refused: the work goes to another node.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("routed: {pattern} goes to {target}")]
+pub struct Routed {
+    /// The route that decides.
+    pub pattern: Pattern,
+    /// Where it leads.
+    pub target: NodeId,
+}
+
+/// Every word about routes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Routes {
+    words: BTreeMap<Pattern, BTreeMap<Hlc, Option<NodeId>>>,
+}
+
+impl Routes {
+    /// Takes in an owner's word: from `at` on these kinds go to `target`, or to anybody again.
+    pub fn record(&mut self, pattern: Pattern, target: Option<NodeId>, at: Hlc) {
+        self.words.entry(pattern).or_default().insert(at, target);
+    }
+
+    /// The route of a kind that is in force at a time. A word counts from its own time on.
+    pub fn route(&self, kind: &Kind, at: Hlc) -> Option<Routed> {
+        let in_force = |(pattern, words): (&Pattern, &BTreeMap<Hlc, Option<NodeId>>)| {
+            let (_, target) = words.range(..=at).next_back()?;
+            target.map(|target| Routed { pattern: pattern.clone(), target })
+        };
+        let matching = self.words.iter().filter(|(pattern, _)| pattern.matches(kind)).filter_map(in_force);
+        matching.max_by_key(|routed| routed.pattern.weight())
+    }
+
+    /// Whether a node may claim work of this kind at a time, as far as routes have a say.
+    pub fn admit(&self, kind: &Kind, claimer: NodeId, at: Hlc) -> Result<(), Routed> {
+        match self.route(kind, at) {
+            Some(routed) if routed.target != claimer => Err(routed),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
