@@ -27,3 +27,4 @@ pub mod op;
 pub mod row;
 pub mod suggest;
 pub mod task;
+pub mod write_class;
