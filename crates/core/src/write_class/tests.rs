@@ -7,8 +7,11 @@ use crate::{
 };
 use WriteClass::{AppendOnly, Local, Queued, Strong};
 
+/// Data class, mode, and what we call it.
+type MatrixRow = (&'static str, &'static str, &'static [(EntityType, Mode)]);
+
 /// The source's section 4 in its own words, and the entity types that each row is about. A row in two modes is two types.
-const MATRIX: [(&str, &str, &[(EntityType, Mode)]); 10] = [
+const MATRIX: [MatrixRow; 10] = [
     (
         "Tasks (core fields, deps, steps, column transitions)",
         "Strongly coordinated",
