@@ -31,3 +31,4 @@ pub mod row;
 pub mod suggest;
 pub mod task;
 pub mod write_class;
+pub mod write_queue;
