@@ -7,6 +7,7 @@
 //! Absent on purpose: anything async, anything that logs, anything that reads the environment.
 
 pub mod backoff;
+pub mod breaker;
 pub mod budget;
 pub mod canonical;
 pub mod checkpoint;
@@ -27,6 +28,7 @@ pub mod name;
 pub mod namespace;
 pub mod op;
 pub mod reconcile;
+pub mod retry;
 pub mod row;
 pub mod suggest;
 pub mod task;
