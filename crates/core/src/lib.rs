@@ -23,6 +23,7 @@ pub mod id;
 pub mod kernel;
 pub mod lanes;
 pub mod lock;
+pub mod membership;
 pub mod message;
 pub mod name;
 pub mod namespace;
