@@ -5,6 +5,7 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{IntentId, NodeId},
+    op::WriteClass,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,6 +44,8 @@ pub struct Arriving {
     pub origin: NodeId,
     /// When.
     pub created: Hlc,
+    /// Its class. A strong write needs a fence.
+    pub class: WriteClass,
     /// Under whose authority; none for a class that needs none.
     pub fence: Option<FenceToken>,
     /// What it expects.
@@ -90,6 +93,9 @@ pub enum Why {
     /// The fence is stale.
     #[error(transparent)]
     Stale(Stale),
+    /// A strong write under nobody's authority.
+    #[error("a strong write needs the fence of its coordinator")]
+    Unfenced,
     /// The write expects an epoch that is not the newest.
     #[error("epoch {expected} was expected, and {found} is the newest")]
     Epoch {
@@ -139,6 +145,9 @@ pub fn reconcile(write: &Arriving, current: &Current<'_>) -> Decision {
         } else {
             decision(Outcome::ConflictRequiresMerge, Why::IntentReused)
         };
+    }
+    if write.class == WriteClass::Strong && write.fence.is_none() {
+        return decision(Outcome::RejectedFenced, Why::Unfenced);
     }
     if let Some(stale) = write.fence.and_then(|token| current.gate.check(token, write.origin).err()) {
         return decision(Outcome::RejectedFenced, Why::Stale(stale));

@@ -10,7 +10,7 @@
 //!  intent     fence   base revision and time                                        answer
 //!  known      any     any; the content is the same                                  noop_already_applied
 //!  known      any     any; the content differs                                      conflict_requires_merge
-//!  new        stale   any                                                           rejected_fenced
+//!  new        stale   any; or a strong write has none                               rejected_fenced
 //!  new        good    the expected epoch is over                                    rejected_fenced
 //!  new        good    none given, or it is the current one                          applied
 //!  new        good    older, and the content is there already                       noop_already_applied

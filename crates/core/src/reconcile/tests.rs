@@ -6,6 +6,7 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{IntentId, NodeId},
+    op::WriteClass,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ fn write() -> Arriving {
         intent: IntentId::new(1, 1),
         origin: node(1),
         created: at(50),
+        class: WriteClass::Strong,
         fence: token(3),
         precondition: Precondition::default(),
         content: content(1),
@@ -58,13 +60,16 @@ fn f9_every_line_of_the_table() {
         known: known.map(content),
     };
     let old = Arriving { fence: token(2), ..write() };
-    let free = Arriving { fence: None, ..expecting(4) };
+    let free = Arriving { class: WriteClass::Queued, fence: None, ..expecting(4) };
+    let unfenced = Arriving { fence: None, ..write() };
     use Outcome::{Applied, ConflictRequiresMerge, NoopAlreadyApplied, RejectedFenced, Superseded};
     for (write, current, outcome, why) in [
         (write(), here(4, 90, 7, Some(1)), NoopAlreadyApplied, Why::Repeat),
         (old, here(4, 90, 7, Some(1)), NoopAlreadyApplied, Why::Repeat),
         (write(), here(4, 90, 7, Some(2)), ConflictRequiresMerge, Why::IntentReused),
         (old, here(4, 40, 7, None), RejectedFenced, Why::Stale(Stale::Epoch { given: 2, newest: 3 })),
+        (unfenced, here(4, 40, 7, None), RejectedFenced, Why::Unfenced),
+        (unfenced, here(4, 40, 7, Some(1)), NoopAlreadyApplied, Why::Repeat),
         (in_epoch(2), here(4, 40, 7, None), RejectedFenced, Why::Epoch { expected: 2, found: 3 }),
         (in_epoch(3), here(4, 40, 7, None), Applied, Why::Clear),
         (write(), here(4, 90, 7, None), Applied, Why::Clear),
@@ -111,8 +116,9 @@ fn arriving() -> impl Strategy<Value = (u8, Arriving)> {
     let precondition = (prop::option::of(0..4u64), prop::option::of(1..4u64))
         .prop_map(|(base_revision, lease_epoch)| Precondition { base_revision, lease_epoch });
     let fence = prop::option::of((0..4u64, 8..10u128, 1..20u64));
-    (0..3u8, 0..12u128, 1..3u128, 0..30u64, fence, precondition, 0..4u8).prop_map(
-        |(on, intent, origin, wall_ms, fence, precondition, with)| {
+    let class = prop::sample::select(vec![WriteClass::Strong, WriteClass::Queued]);
+    (0..3u8, 0..12u128, 1..3u128, 0..30u64, (class, fence), precondition, 0..4u8).prop_map(
+        |(on, intent, origin, wall_ms, (class, fence), precondition, with)| {
             let fence = fence.map(|(epoch, coordinator, sequence)| FenceToken {
                 epoch,
                 coordinator: node(coordinator),
@@ -126,6 +132,7 @@ fn arriving() -> impl Strategy<Value = (u8, Arriving)> {
                     intent: IntentId::new(1, intent),
                     origin,
                     created,
+                    class,
                     fence,
                     precondition,
                     content: content(with),

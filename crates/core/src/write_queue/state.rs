@@ -7,6 +7,7 @@ use crate::{
     hlc::Hlc,
     id::{IntentId, NodeId, WriteId},
     name::Name,
+    op::WriteClass,
     reconcile::{Arriving, Outcome, Precondition},
     write_class::EntityType,
 };
@@ -35,6 +36,8 @@ pub struct Intent {
     pub entity: EntityType,
     /// Which one.
     pub entity_id: String,
+    /// Its class by the table.
+    pub class: WriteClass,
     /// Under whose authority it was made.
     pub fence: Option<FenceToken>,
     /// What it expects to find.
@@ -75,6 +78,7 @@ impl Entry {
             intent: self.write.intent,
             origin: self.write.origin,
             created: self.write.created,
+            class: self.write.class,
             fence: self.write.fence,
             precondition: self.write.precondition,
             content: self.write.content,

@@ -55,7 +55,7 @@ fn a_node_that_was_declared_dead_takes_a_new_life_and_is_dead_in_its_own_eyes_me
     world.run(15_000);
     assert_eq!(world.status(0, 2), Some(Dead));
     world.stopped.clear();
-    world.run(3_000);
+    world.run(6_000);
     let renewed = world.events.iter().find_map(|(at, event)| match event {
         Event::Renewed { identity } if *at == 2 => Some(*identity),
         Event::Renewed { .. } | Event::Changed { .. } | Event::Discovered { .. } | Event::RecoverySuppressed { .. } => {
@@ -91,6 +91,22 @@ fn two_halves_that_gave_each_other_up_find_each_other_again() {
             assert_eq!(world.nodes[by].local(), Alive);
         }
     }
+}
+
+#[test]
+fn a_suspicion_that_was_refuted_costs_nobody_a_life() {
+    let mut world = World::of(3, Config::default());
+    world.cut.insert(2);
+    while world.when(0, 2, Suspect).is_none() && world.when(1, 2, Suspect).is_none() {
+        world.run(100);
+    }
+    world.cut.clear();
+    world.run(30_000);
+    for (index, membership) in world.nodes.iter().enumerate() {
+        assert_eq!((membership.identity().life, membership.local()), (1, Alive), "node {index}");
+    }
+    assert_eq!((world.status(0, 2), world.status(1, 2)), (Some(Alive), Some(Alive)));
+    assert_eq!(world.when(0, 2, Dead).or(world.when(1, 2, Dead)), None);
 }
 
 #[test]

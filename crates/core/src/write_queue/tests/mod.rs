@@ -11,6 +11,7 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{IntentId, NodeId, WriteId},
+    op::WriteClass,
     reconcile::{Decision, Outcome, Precondition, Why},
     write_class::EntityType,
 };
@@ -34,6 +35,7 @@ fn write(number: u8, wall_ms: u64, target: u128) -> Intent {
         namespace: "default".parse().unwrap(),
         entity: EntityType::Task,
         entity_id: "tsk_1".into(),
+        class: WriteClass::Strong,
         fence: Some(FenceToken { epoch: 3, coordinator: node(9), sequence: number.into() }),
         precondition: Precondition::default(),
         content: Hash([number; 32]),
