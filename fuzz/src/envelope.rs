@@ -2,12 +2,14 @@
 
 use crate::say;
 use relaymesh_core::{
-    envelope::{EntityType, Expected, FenceToken, Header, Nonce, PROTOCOL, Recipient, State, VERSION, open, seal},
+    envelope::{Expected, Header, Nonce, PROTOCOL, Recipient, State, VERSION, open, seal},
+    fence::FenceToken,
     hash::Hash,
     hlc::Hlc,
     id::NodeId,
     op::WriteClass,
     sign::Signer,
+    write_class::EntityType,
 };
 
 fn us() -> Expected {

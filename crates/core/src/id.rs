@@ -140,6 +140,10 @@ ids! {
     RepositoryId, "repository", "rep_";
     /// A namespace: a team or project. Derived, see [`NamespaceId::of`].
     NamespaceId, "namespace", "nsp_";
+    /// One intended write, however often it is sent: what makes a replay idempotent.
+    IntentId, "intent", "int_";
+    /// A row of the write queue.
+    WriteId, "queued write", "mq_";
 }
 
 impl RepositoryId {

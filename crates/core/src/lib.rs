@@ -7,6 +7,7 @@
 //! Absent on purpose: anything async, anything that logs, anything that reads the environment.
 
 pub mod backoff;
+pub mod breaker;
 pub mod budget;
 pub mod canonical;
 pub mod capability;
@@ -14,7 +15,9 @@ pub mod checkpoint;
 pub mod content;
 pub mod envelope;
 pub mod expr;
+pub mod fence;
 pub mod fold;
+pub mod handoff;
 pub mod hash;
 mod hex128;
 pub mod hlc;
@@ -23,14 +26,19 @@ pub mod inbound;
 pub mod kernel;
 pub mod lanes;
 pub mod lock;
+pub mod membership;
 pub mod message;
 pub mod name;
 pub mod namespace;
 pub mod op;
 pub mod outbound;
+pub mod reconcile;
+pub mod retry;
 pub mod route;
 pub mod row;
 pub mod sign;
 pub mod suggest;
 pub mod task;
 pub mod trace;
+pub mod write_class;
+pub mod write_queue;

@@ -4,13 +4,15 @@
 //! `payload_cid` those of the signed envelope (A2). `sender` and `senderEpoch` are ours: whose signature it is, and in which
 //! life of the sender the sequence counts (D17). `payload` is not in the header: it follows it, and `payload_cid` binds it.
 
-use super::{entity::EntityType, error::Error, state::State};
+use super::{error::Error, state::State};
 use crate::{
+    fence::FenceToken,
     hash::Hash,
     hlc::Hlc,
     id::NodeId,
     op::WriteClass,
     sign::{Fingerprint, PublicKey, bytes::hex_bytes},
+    write_class::EntityType,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::{fmt, str::FromStr};
@@ -128,41 +130,6 @@ impl FromStr for Version {
     }
 }
 
-/// What shuts out earlier coordinators: `epoch:coordinatorNodeId:sequence`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FenceToken {
-    /// The epoch of the lease.
-    pub epoch: u64,
-    /// Who has it.
-    pub coordinator: NodeId,
-    /// Its place among all that the coordinator ordered in this epoch.
-    pub sequence: u64,
-}
-
-impl fmt::Display for FenceToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.epoch, self.coordinator, self.sequence)
-    }
-}
-
-impl FromStr for FenceToken {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let parse = || {
-            let (epoch, rest) = text.split_once(':')?;
-            let (coordinator, sequence) = rest.split_once(':')?;
-            let token = Self {
-                epoch: epoch.parse().ok()?,
-                coordinator: coordinator.parse().ok()?,
-                sequence: sequence.parse().ok()?,
-            };
-            Some(token).filter(|token| token.to_string() == text)
-        };
-        parse().ok_or(Error::Fence)
-    }
-}
-
 /// An id that is somebody else's word: 1 to 128 printable ASCII characters without a space.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(Box<str>);
@@ -210,7 +177,7 @@ macro_rules! as_text {
         }
     )*};
 }
-as_text! { Version FenceToken Id }
+as_text! { Version Id }
 
 /// A stamp in its text form.
 mod text {

@@ -17,7 +17,6 @@
 //!
 //! Signed is not secret: whoever carries or stores an envelope can read it.
 
-mod entity;
 mod error;
 mod header;
 mod open;
@@ -27,9 +26,8 @@ pub mod sync;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use entity::{EntityType, Order};
 pub use error::Error;
-pub use header::{FenceToken, Header, ID_BYTES_MAX, Id, Nonce, PROTOCOL, Precondition, Recipient, VERSION, Version};
+pub use header::{Header, ID_BYTES_MAX, Id, Nonce, PROTOCOL, Precondition, Recipient, VERSION, Version};
 pub use open::{Envelope, Expected, open};
 pub use seal::seal;
 pub use state::State;

@@ -124,6 +124,17 @@ pub enum WriteClass {
     Local,
 }
 
+impl fmt::Display for WriteClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Strong => "strong",
+            Self::AppendOnly => "append-only",
+            Self::Queued => "queued",
+            Self::Local => "local",
+        })
+    }
+}
+
 /// Why bytes are not an op that this program understands. Nothing is dropped because of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {

@@ -7,11 +7,13 @@ mod tables;
 
 use super::*;
 use crate::{
+    fence::FenceToken,
     hash::Hash,
     hlc::Hlc,
     id::NodeId,
     op::WriteClass,
     sign::{Fingerprint, PublicKey, tests::signer},
+    write_class::{EntityType, Order, class_of},
 };
 
 pub(crate) const SENDER: u8 = 1;

@@ -3,7 +3,8 @@
 use super::MeshBackend;
 use crate::mesh::MeshStore;
 use relaymesh_core::{
-    envelope::{EntityType, Expected, FenceToken, Header, Nonce, PROTOCOL, Recipient, State, VERSION, open, seal},
+    envelope::{Expected, Header, Nonce, PROTOCOL, Recipient, State, VERSION, open, seal},
+    fence::FenceToken,
     hash::Hash,
     hlc::Hlc,
     id::NodeId,
@@ -11,6 +12,7 @@ use relaymesh_core::{
     op::WriteClass,
     outbound::{self, Block, Failed, Full, Item, OutboxId, Sender},
     sign::{Fingerprint, Signer},
+    write_class::EntityType,
 };
 
 pub(super) struct World<B: MeshBackend> {
