@@ -215,7 +215,7 @@ fn via(request: &Request<Body>, route: &str) -> Via {
         user_agent: said(&header::USER_AGENT),
         x_forwarded_for: said(&HeaderName::from_static("x-forwarded-for")),
         origin: said(&header::ORIGIN),
-        referer: said(&header::REFERER),
+        referer: said(&header::REFERER).as_deref().map(door::page),
     }
     .shortened()
 }
