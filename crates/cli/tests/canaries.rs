@@ -255,6 +255,9 @@ fn attempt(scene: &mut Scene) -> Web {
     attempt
 }
 
+/// A method, a path, headers, and the status of the answer.
+type Shown<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], u16);
+
 /// Secrets where none belongs.
 fn mistakes(scene: &mut Scene) {
     let [(_, token), (_, cookie), (_, header), (_, url)] = SHOWN;
@@ -264,7 +267,7 @@ fn mistakes(scene: &mut Scene) {
     let host = format!("me:{url}@{}", scene.web.host);
     let referer = format!("http://me:{url}@{}/page?token={url}#{url}", scene.web.host);
     let body = json!({ "agent": "echo", "input": 1 }).to_string();
-    let shown: [(&str, &str, &[(&str, &str)], u16); 11] = [
+    let shown: [Shown<'_>; 11] = [
         ("GET", "/tasks", &[("Authorization", &bearer)], 401),
         ("POST", "/tasks", &[json_body, ("Authorization", &bearer)], 401),
         ("GET", "/events", &[("Authorization", &bearer)], 401),
