@@ -129,7 +129,7 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let Listening { listener, certificate, connections_max, address } = listening;
     let listener = TcpListener::from_std(listener)?;
-    let router = routes::router(Arc::new(desk), address.ip(), certificate.is_some()).await;
+    let router = routes::router(Arc::new(desk), address.ip(), certificate.is_some(), connections_max).await;
     let config = certificate.as_ref().map(Certificate::config).transpose().map_err(std::io::Error::other)?;
     let acceptor = config.map(|config| TlsAcceptor::from(Arc::new(config)));
     let crowd = Crowd::new(connections_max);

@@ -23,7 +23,7 @@ use super::{
     keys::Keys,
     operations::{Operations, SCHEME},
     rate::Rate,
-    waits::Waits,
+    waits::{Room, Waits},
 };
 use crate::error::{Code, Error};
 use axum::{Router, middleware};
@@ -171,12 +171,13 @@ fn problem_schema() -> Value {
 }
 
 /// Every route behind the door.
-pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Router {
+pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, connections_max: usize) -> Router {
     let house = Arc::new(House {
         keys: Keys::new(desk.root.clone()),
         operations: Operations::of(&document()),
         rate: Rate::default(),
         waits: Waits::default(),
+        room: Room::new(connections_max),
         feed: Feed::start(&desk).await,
         desk,
         address,
