@@ -11,9 +11,11 @@
 //! you like. An input that broke something lies in `corpus/<target>/` for ever.
 
 pub mod backup;
+pub mod bulk;
 pub mod bus;
 pub mod canonical;
 pub mod content;
+pub mod door;
 pub mod expr;
 pub mod ids;
 pub mod locks;
@@ -51,7 +53,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup door bulk }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {
