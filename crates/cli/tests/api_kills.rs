@@ -88,6 +88,7 @@ fn rounds(clients: u32, kills: u32, lines_each: u32) {
             let after = usize::try_from(1 + round * 7 % 40).unwrap();
             house.0.until("some are answered", |_| heard.load(Ordering::Relaxed) >= after);
             house.kill();
+            eprintln!("kill {} after {} answers", round + 1, heard.load(Ordering::Relaxed));
         }
         for _ in &all {
             ended.recv().unwrap();
