@@ -27,7 +27,8 @@ use tokio::{
     task,
 };
 
-/// Lines on their way to the driver at once: far fewer than the driver lets wait.
+/// Lines on their way to the driver at once, of all clients: far fewer than the driver lets wait. Whoever has more waits for the others, and
+/// nobody is refused because many submit.
 const UNDER_WAY_MAX: usize = 4_096;
 /// Answers that may wait to be read. A client that sends more than this before it reads anything waits for itself.
 const UNREAD_MAX: usize = 131_072;
@@ -35,6 +36,15 @@ const UNREAD_MAX: usize = 131_072;
 const TURN: usize = 32;
 /// Bytes that are sent at once, if there are so many.
 const WRITE_BYTES: usize = 32 << 10;
+
+/// Room for lines on their way to the driver. Each gives its place back when it is durable, whether or not its client reads that.
+pub(super) struct UnderWay(Arc<Semaphore>);
+
+impl Default for UnderWay {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(UNDER_WAY_MAX)))
+    }
+}
 
 type Answered = (u64, Result<Answer, Error>);
 
@@ -66,7 +76,7 @@ async fn take(
     answers: mpsc::UnboundedSender<Answered>,
     room: Arc<Semaphore>,
 ) {
-    let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
+    let under_way = Arc::clone(&house.under_way.0);
     let (agents, settings) = ((house.desk.agents)(), house.desk.settings());
     let mut lines = Lines::new(size(settings.http_body_max_bytes));
     let mut number = 0;
@@ -83,7 +93,8 @@ async fn take(
                 Ok(line) => line,
                 Err(error) => return drop(answers.send((number, Err(error)))),
             };
-            let (Ok(permit), Ok(unread)) = (Arc::clone(&under_way).acquire_owned().await, room.acquire().await) else {
+            // In this order: whoever does not read holds nothing that others wait for.
+            let (Ok(unread), Ok(permit)) = (room.acquire().await, Arc::clone(&under_way).acquire_owned().await) else {
                 return;
             };
             unread.forget();

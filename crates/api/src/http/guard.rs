@@ -1,6 +1,7 @@
 //! The door: one function in front of every route.
 
 use super::{
+    bulk::UnderWay,
     desk::Desk,
     door::{self, Coming, Names},
     events::Feed,
@@ -48,6 +49,7 @@ pub(super) struct House {
     pub(super) rate: Rate,
     pub(super) waits: Waits,
     pub(super) room: Room,
+    pub(super) under_way: UnderWay,
     pub(super) feed: Feed,
     pub(super) address: IpAddr,
     pub(super) is_tls: bool,

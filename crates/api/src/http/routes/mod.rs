@@ -17,6 +17,7 @@ pub(super) mod tasks;
 mod tokens;
 
 use super::{
+    bulk::UnderWay,
     desk::Desk,
     events::Feed,
     guard::{self, House},
@@ -178,6 +179,7 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, conne
         rate: Rate::default(),
         waits: Waits::default(),
         room: Room::new(connections_max),
+        under_way: UnderWay::default(),
         feed: Feed::start(&desk).await,
         desk,
         address,
