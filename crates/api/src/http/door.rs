@@ -60,8 +60,14 @@ impl Names {
     /// Whether the host, whatever its port, is one of ours.
     fn knows(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
-        if let Ok(address) = bare.parse::<IpAddr>() {
+        // One pair of brackets around an address of the new kind, and none around others: what one reader mends another may not.
+        let six = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let bare = six.unwrap_or(name);
+        let address = match six {
+            Some(six) => six.parse().map(IpAddr::V6),
+            None => name.parse().map(IpAddr::V4),
+        };
+        if let Ok(address) = address {
             let is_here = address == self.address || (self.address.is_loopback() && address.is_loopback());
             return is_here || self.added.iter().any(|added| added.trim_matches(['[', ']']) == bare);
         }
@@ -137,6 +143,12 @@ mod tests {
             ("127.0.0.1:", false, false),
             ("127.0.0.1:http", false, false),
             ("[::1", false, false),
+            ("[[::1]:1", false, false),
+            ("[::1]]", false, false),
+            ("[127.0.0.1]", false, false),
+            ("127.0.0.1]", false, false),
+            ("[127.0.0.1", false, false),
+            ("::1", false, false),
             ("[::1]8080", false, false),
             (":8080", false, false),
             ("0.0.0.0", false, false),
