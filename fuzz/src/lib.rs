@@ -11,10 +11,12 @@
 //! you like. An input that broke something lies in `corpus/<target>/` for ever.
 
 pub mod backup;
+pub mod bulk;
 pub mod bus;
 pub mod canonical;
 pub mod capability;
 pub mod content;
+pub mod door;
 pub mod envelope;
 pub mod expr;
 pub mod ids;
@@ -53,7 +55,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope door bulk }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

@@ -2,7 +2,8 @@
 //!
 //! Output comes in pieces, and a secret may lie across two of them. So the end of a piece is held back as long as it may be the
 //! beginning of a secret, and not a byte longer: whoever follows the output sees it at once. Besides the text itself, the forms
-//! in which it is often printed are known: within a JSON text, in base64, in hexadecimal digits, and each long line of one that has several.
+//! in which it is often printed are known: within a JSON text, in base64 (whatever stands before it, as a user's name does), in hexadecimal digits,
+//! as a part of a URL, and each long line of one that has several.
 //! A process that wants to get a secret out can: this is against accidents.
 
 use crate::secret::{HIDDEN, Secret};
@@ -103,11 +104,29 @@ fn forms(secret: &str) -> Vec<Vec<u8>> {
         in_json.as_bytes()[1..in_json.len() - 1].to_vec(),
         hex(b"0123456789abcdef"),
         hex(b"0123456789ABCDEF"),
-        base64(secret.as_bytes(), b"+/"),
-        base64(secret.as_bytes(), b"-_"),
+        percent(secret, b"0123456789abcdef"),
+        percent(secret, b"0123456789ABCDEF"),
     ]);
+    for last_two in [b"+/", b"-_"] {
+        forms.push(base64(secret.as_bytes(), last_two));
+        // What stands before it decides where a group of three bytes begins, and what stands behind it how the last one ends.
+        for skipped in 0..3 {
+            let rest = secret.as_bytes().get(skipped..).unwrap_or_default();
+            forms.push(base64(&rest[..rest.len() / 3 * 3], last_two));
+        }
+    }
     forms.retain(|form| form.len() >= PATTERN_BYTES_MIN);
     forms
+}
+
+/// As a part of a URL.
+fn percent(secret: &str, digits: &[u8; 16]) -> Vec<u8> {
+    let one = |byte: u8| match byte {
+        b'-' | b'_' | b'.' | b'~' => vec![byte],
+        _ if byte.is_ascii_alphanumeric() => vec![byte],
+        _ => vec![b'%', digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]],
+    };
+    secret.bytes().flat_map(one).collect()
 }
 
 /// Without padding, so that it is found with and without.
@@ -182,6 +201,21 @@ mod tests {
             let clean = in_pieces(&known, &format!("<{form}>"), 5);
             assert!(clean.starts_with("<***"), "{form}: {clean}");
             assert!(clean.trim_end_matches(['>', '=']).len() == "<***".len(), "{form}: {clean}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_behind_a_name_in_base64_and_in_a_url() {
+        let text = "s3cr3t+value/ÿ";
+        let known = secrets(&[text]);
+        for before in ["", "u", "us", "user:"] {
+            let printed = String::from_utf8(base64(format!("{before}{text}, and more").as_bytes(), b"+/")).unwrap();
+            let clean = in_pieces(&known, &printed, 7);
+            // The letters at its edges have bits of what stands beside it.
+            assert!(clean.contains("***") && clean.len() + 12 < printed.len(), "{before}: {printed} {clean}");
+        }
+        for form in ["s3cr3t%2Bvalue%2F%C3%BF", "s3cr3t%2bvalue%2f%c3%bf"] {
+            assert_eq!(in_pieces(&known, &format!("?key={form}&b"), 3), "?key=***&b");
         }
     }
 

@@ -4,10 +4,11 @@
 //! log when a step is submitted, and looks again when the step begins: whoever agreed has agreed to this program, not to what stands in
 //! `agents.toml` a day later.
 
-use crate::config::Script;
+use crate::{config::Script, secret::HIDDEN};
 use relaymesh_core::{
     backoff::Backoff,
     content::ContentRef,
+    hash::Hash,
     name::Name,
     task::{
         request::duration,
@@ -133,10 +134,23 @@ impl Script {
         }
     }
 
+    /// Its url for people and programs that may look: without what stands in the query, which may be a key.
+    pub fn place(&self) -> Option<String> {
+        let url = self.url.as_ref()?;
+        Some(url.split_once('?').map_or_else(|| url.clone(), |(place, _)| format!("{place}?{HIDDEN}")))
+    }
+
     /// Exactly what runs, in one line.
     fn runs(&self, name: &Name) -> String {
-        if let Some(url) = &self.url {
-            return format!("Agent {name} asks {}", cut(url, COMMAND_CHARS_MAX));
+        if let Some(place) = self.place() {
+            // What is hidden counts all the same: agreed is agreed to this very url.
+            let url = self.url.as_deref().unwrap_or_default();
+            let hidden = if place == url {
+                String::new()
+            } else {
+                format!(" ({:.8})", Hash::sha256(url.as_bytes()).to_string())
+            };
+            return format!("Agent {name} asks {}{hidden}", cut(&place, COMMAND_CHARS_MAX));
         }
         let words: Vec<String> = self.command.iter().chain(&self.args).map(|word| quoted(word)).collect();
         format!("Agent {name} runs {}", cut(&words.join(" "), COMMAND_CHARS_MAX))
@@ -184,6 +198,24 @@ mod tests {
         let name: Name = "deploy".parse().unwrap();
         let request = Request::single(name.clone(), Some(serde_json::from_str(input).unwrap()));
         request.prepare(&name, None, 0).unwrap().schedule.steps.remove(0)
+    }
+
+    #[test]
+    fn a_query_is_not_shown_and_agreed_to_all_the_same() {
+        let read = |query: &str| {
+            let name: Name = "hook".parse().unwrap();
+            let text = format!("[agents.hook]\nurl = \"https://a.example/b{query}\"\nconfirm = true\n");
+            let script = Agents::parse(&text, Path::new("/nowhere")).unwrap().get(&name).unwrap().clone();
+            let mut imposed = step("1");
+            script.impose(&name, &mut imposed, Some(b"1"));
+            (name, script, imposed.approve.unwrap().text)
+        };
+        let ((name, script, asked), (_, other, _)) = (read("?channel=hush-hush"), read("?channel=another"));
+        assert_eq!(script.place().as_deref(), Some("https://a.example/b?***"));
+        assert!(asked.starts_with("Agent hook asks https://a.example/b?*** (") && !asked.contains("hush"), "{asked}");
+        assert_eq!(script.may_begin(&name, Some(&asked), None), Ok(()));
+        assert!(other.may_begin(&name, Some(&asked), None).is_err(), "it is another url");
+        assert!(read("").2.starts_with("Agent hook asks https://a.example/b with 1"));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The parsers of text from outside, without files around them, for the fuzz targets.
 
 use crate::{backup::Manifest, error::Error, flow, settings};
+pub use relaymesh_api::http::fuzzing as api;
+
 use relaymesh_agents::http::{Api, answer::Answer, sse};
 use relaymesh_core::task::request::Request;
 use relaymesh_runtime::{bus::meta, settings::Layers};

@@ -9,6 +9,7 @@ use common::{
     house::House,
     web::{Web, read},
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use std::{
     io::{BufReader, Read as _, Write as _},
@@ -111,4 +112,98 @@ fn connections_that_say_nothing_shut_nobody_out() {
     let _more: Vec<TcpStream> = (0..200).map(|_| web.connect()).collect();
     web.post("/tasks", &json!({ "agent": "echo", "input": "last" })).expect(201);
     assert!(listening.next().is_some(), "who listens is not idle");
+}
+
+/// Descriptors for so many connections, if the system lets us have them.
+fn room_for(connections: u64) -> bool {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(connections, |most| most.min(connections));
+    if limit.current.is_some_and(|current| current < wanted) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }).unwrap();
+    }
+    wanted == connections
+}
+
+/// Whether the other end has closed the connection.
+fn is_closed(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let mut stream = stream;
+    match stream.read(&mut [0; 1]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn five_thousand_connections_and_five_hundred_listeners_take_bounded_memory_and_shut_nobody_out() {
+    if !room_for(8_192) {
+        eprintln!("SKIPPED: 8192 open files are not to be had here");
+        return;
+    }
+    let (house, web) = house(&[]);
+    let before = resident(&house);
+    let mut listening: Vec<_> = (0..500).map(|_| web.events("?kind=ScheduleJob", None)).collect();
+    let mut idle = Vec::new();
+    for n in 0..5_000 {
+        let mut stream = web.connect();
+        // Some have asked for something before they fell silent.
+        if n % 2 == 0 {
+            let asks = web.request("GET", "/health", &[("Connection", "keep-alive")], None);
+            stream.write_all(asks.as_bytes()).unwrap();
+        }
+        idle.push(stream);
+        if n % 500 == 0 {
+            assert_eq!(web.get("/tasks").status, 200, "beside {n} others");
+        }
+    }
+    let peak = resident(&house);
+    assert!(peak < before + (64 << 10), "{before} KiB before, {peak} KiB with everybody");
+    web.post("/tasks", &json!({ "agent": "echo", "input": "for all" })).expect(201);
+    for listener in &mut listening {
+        assert!(listener.next().is_some(), "who listens hears");
+    }
+    let gone = idle.iter().filter(|stream| {
+        // What was answered before is read first.
+        let mut stream: &TcpStream = stream;
+        stream.set_nonblocking(true).unwrap();
+        let mut answer = [0; 4096];
+        while stream.read(&mut answer).is_ok_and(|read| read > 0) {}
+        is_closed(stream)
+    });
+    assert!(gone.count() >= 4_500, "whoever has no place is let go of, not left waiting");
+    assert_eq!(web.post("/tasks", &json!({ "agent": "echo", "input": "after" })).status, 201);
+}
+
+#[test]
+fn whoever_only_looks_cannot_take_every_place_by_listening_or_waiting() {
+    let (house, web) = house(&["http_connections_max=32"]);
+    let agents = "[agents.slow]\ncommand = [\"sleep\", \"600\"]\n";
+    std::fs::write(house.0.root().join("agents.toml"), agents).unwrap();
+    let made = web.post("/tasks", &json!({ "agent": "slow" })).expect(201);
+    let task = made["task"].as_str().unwrap();
+    let looker = web.with(house.run(&["token", "create", "looker", "--scope", "ro"]).stdout.trim());
+    let ask = |request: &str| {
+        let mut stream = looker.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let listen = looker.request("GET", "/events", &[], None);
+    let wait = looker.request("GET", &format!("/tasks/{task}/wait?timeout_ms=60000"), &[], None);
+    let listening: Vec<(TcpStream, String)> = (0..64)
+        .map(|_| {
+            let mut stream = ask(&listen);
+            let mut status = [0; 12];
+            let _ = stream.read_exact(&mut status); // who is not let in is told nothing
+            (stream, String::from_utf8_lossy(&status).into_owned())
+        })
+        .collect();
+    let count = |wanted: &str| listening.iter().filter(|(_, status)| status == wanted).count();
+    assert_eq!((count("HTTP/1.1 200"), count("HTTP/1.1 503")), (24, 40), "three of four places are for who listens");
+    let _waiting: Vec<TcpStream> = (0..64).map(|_| ask(&wait)).collect();
+    assert_eq!(web.get("/health").status, 200);
+    let refused = looker.send("GET", &format!("/tasks/{task}/wait"), &[], None);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{}", refused.body);
+    assert_eq!(refused.json()["code"], "busy");
+    let quick = web.post("/tasks?wait_ms=60000", &json!({ "agent": "slow", "input": 2 }));
+    assert_eq!(quick.status, 201, "what is accepted is told, also if nobody can wait: {}", quick.body);
 }

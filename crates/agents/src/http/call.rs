@@ -96,7 +96,8 @@ async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilde
         Ok::<_, End>(given)
     });
     let given = ready.await.map_err(|error| failed(format!("cannot read its input: {error}"), true))??;
-    let Given { input, stdin, env: secret_headers, secrets } = given;
+    let Given { input, stdin, env: secret_headers, mut secrets } = given;
+    secrets.extend(http.query_parts());
     let input = String::from_utf8_lossy(&input);
     // What is written down later is of the input as it was submitted: secrets stand in it as references.
     let shown = request::body(&http, &input, schema.as_deref());

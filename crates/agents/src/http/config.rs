@@ -15,7 +15,7 @@
 //! ```
 
 use super::address::{self, Allowed};
-use crate::config::Script;
+use crate::{config::Script, secret::Secret};
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
@@ -158,6 +158,13 @@ impl Http {
     /// Whether it is reached without encryption.
     pub fn is_plain(&self) -> bool {
         self.url.scheme() == "http"
+    }
+
+    /// What stands in the url's query, part by part. A server that complains says its url back, and a value there may be a key whose name
+    /// nobody knows for one. The name goes with it, so that a date that is part of a url is not hidden wherever a result has it.
+    pub(super) fn query_parts(&self) -> impl Iterator<Item = Secret> {
+        let parts = self.url.query().unwrap_or_default().split('&');
+        parts.filter(|part| part.contains('=')).map(|part| Secret::new(part.to_owned()))
     }
 
     /// The address, if the url has one in the place of a name.

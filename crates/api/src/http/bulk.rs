@@ -15,9 +15,10 @@ use crate::error::{Code, Error};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, stream};
+use relaymesh_agents::Agents;
 use relaymesh_runtime::{
-    driver::{Answer, Command},
-    settings::size,
+    driver::{Answer, Command, Submit},
+    settings::{Settings, size},
 };
 use serde_json::{Value, json};
 use std::{convert::Infallible, fmt::Write as _, sync::Arc};
@@ -26,7 +27,8 @@ use tokio::{
     task,
 };
 
-/// Lines on their way to the driver at once: far fewer than the driver lets wait.
+/// Lines on their way to the driver at once, of all clients: far fewer than the driver lets wait. Whoever has more waits for the others, and
+/// nobody is refused because many submit.
 const UNDER_WAY_MAX: usize = 4_096;
 /// Answers that may wait to be read. A client that sends more than this before it reads anything waits for itself.
 const UNREAD_MAX: usize = 131_072;
@@ -34,6 +36,15 @@ const UNREAD_MAX: usize = 131_072;
 const TURN: usize = 32;
 /// Bytes that are sent at once, if there are so many.
 const WRITE_BYTES: usize = 32 << 10;
+
+/// Room for lines on their way to the driver. Each gives its place back when it is durable, whether or not its client reads that.
+pub(super) struct UnderWay(Arc<Semaphore>);
+
+impl Default for UnderWay {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(UNDER_WAY_MAX)))
+    }
+}
 
 type Answered = (u64, Result<Answer, Error>);
 
@@ -65,21 +76,25 @@ async fn take(
     answers: mpsc::UnboundedSender<Answered>,
     room: Arc<Semaphore>,
 ) {
-    let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
-    let max = size(house.desk.settings().http_body_max_bytes);
+    let under_way = Arc::clone(&house.under_way.0);
     let (agents, settings) = ((house.desk.agents)(), house.desk.settings());
-    let (mut rest, mut number) = (BytesMut::new(), 0);
-    let mut is_over = false;
-    while !is_over {
+    let mut lines = Lines::new(size(settings.http_body_max_bytes));
+    let mut number = 0;
+    while !lines.is_over {
         match json::next(&mut body).await {
-            Ok(Some(part)) => rest.extend_from_slice(&part),
-            Ok(None) => is_over = true,
+            Ok(Some(part)) => lines.put(&part),
+            Ok(None) => lines.is_over = true,
             // What was handed over is done; the rest is not, and the client is told where it ends.
             Err(error) => return drop(answers.send((number + 1, Err(error)))),
         }
-        while let Some(line) = line(&mut rest, is_over) {
+        while let Some(line) = lines.next() {
             number += 1;
-            let (Ok(permit), Ok(unread)) = (Arc::clone(&under_way).acquire_owned().await, room.acquire().await) else {
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => return drop(answers.send((number, Err(error)))),
+            };
+            // In this order: whoever does not read holds nothing that others wait for.
+            let (Ok(unread), Ok(permit)) = (room.acquire().await, Arc::clone(&under_way).acquire_owned().await) else {
                 return;
             };
             unread.forget();
@@ -88,9 +103,7 @@ async fn take(
                 drop(permit);
                 let _ = reply.send((number, answer)); // nobody reads any more once the client is gone
             };
-            let submit =
-                json::parse::<Submitted>(&line).and_then(|one| one.prepare(&principal, None, &agents, &settings));
-            match submit {
+            match prepare(&line, &principal, &agents, &settings) {
                 Ok(submit) => {
                     if let Err(error) = house.desk.send(&principal.caller, Command::Submit(submit), tell).await {
                         let _ = answers.send((number, Err(error)));
@@ -102,22 +115,60 @@ async fn take(
                 task::yield_now().await;
             }
         }
-        if rest.len() > max {
-            return drop(answers.send((number + 1, Err(json::too_long(max)))));
-        }
     }
 }
 
-/// The next line that is not empty; at the end of the body also one without an end of its own.
-fn line(rest: &mut BytesMut, is_over: bool) -> Option<BytesMut> {
-    loop {
-        let line = match rest.iter().position(|byte| *byte == b'\n') {
-            Some(at) => rest.split_to(at + 1),
-            None if is_over && !rest.is_empty() => rest.split(),
-            None => return None,
-        };
-        if !line.trim_ascii().is_empty() {
-            return Some(line);
+/// The submit in a line.
+pub(super) fn prepare(
+    line: &[u8],
+    principal: &Principal,
+    agents: &Agents,
+    settings: &Settings,
+) -> Result<Submit, Error> {
+    json::parse::<Submitted>(line)?.prepare(principal, None, agents, settings)
+}
+
+/// A body that comes in parts, line by line. No more of it is kept than the longest line and a part.
+pub(super) struct Lines {
+    rest: BytesMut,
+    /// So many bytes of it have no end of a line among them; nobody looks for one twice.
+    seen: usize,
+    max: usize,
+    /// Whether no more parts come. Then the last line needs no end of its own.
+    pub(super) is_over: bool,
+}
+
+impl Lines {
+    /// Of lines of up to so many bytes.
+    pub(super) fn new(max: usize) -> Self {
+        Self { rest: BytesMut::new(), seen: 0, max, is_over: false }
+    }
+
+    pub(super) fn put(&mut self, part: &[u8]) {
+        self.rest.extend_from_slice(part);
+    }
+
+    /// The next line that is not empty, as far as they have come. One that is too long is the end of everything: nobody knows where it ends.
+    pub(super) fn next(&mut self) -> Option<Result<BytesMut, Error>> {
+        loop {
+            let end = self.rest[self.seen..].iter().position(|byte| *byte == b'\n').map(|at| self.seen + at);
+            self.seen = if end.is_some() { 0 } else { self.rest.len() };
+            if end.unwrap_or(self.rest.len()) > self.max {
+                self.is_over = true;
+                (self.rest, self.seen) = (BytesMut::new(), 0);
+                return Some(Err(json::too_long(self.max)));
+            }
+            let line = match end {
+                Some(at) => self.rest.split_to(at + 1),
+                None if self.is_over && !self.rest.is_empty() => {
+                    self.seen = 0;
+                    self.rest.split()
+                }
+                None => return None,
+            };
+            if !line.trim_ascii().is_empty() {
+                return Some(Ok(line));
+            }
         }
     }
 }
@@ -141,12 +192,29 @@ mod tests {
 
     #[test]
     fn lines_come_as_they_are_whole_and_the_last_needs_no_end() {
-        let mut rest = BytesMut::from(&b"{\"a\":1}\n\n  \n{\"b\""[..]);
-        assert_eq!(line(&mut rest, false).as_deref(), Some(&b"{\"a\":1}\n"[..]));
-        assert_eq!(line(&mut rest, false), None);
-        rest.extend_from_slice(b":2}");
-        assert_eq!(line(&mut rest, false), None, "it may go on");
-        assert_eq!(line(&mut rest, true).as_deref(), Some(&b"{\"b\":2}"[..]));
-        assert_eq!(line(&mut rest, true), None);
+        let mut lines = Lines::new(20);
+        let next =
+            |lines: &mut Lines| lines.next().map(|line| line.map(|line| line.to_vec()).map_err(|error| error.code));
+        lines.put(b"{\"a\":1}\n\n  \n{\"b\"");
+        assert_eq!(next(&mut lines), Some(Ok(b"{\"a\":1}\n".to_vec())));
+        assert_eq!(next(&mut lines), None);
+        lines.put(b":2}");
+        assert_eq!(next(&mut lines), None, "it may go on");
+        lines.is_over = true;
+        assert_eq!(next(&mut lines), Some(Ok(b"{\"b\":2}".to_vec())));
+        assert_eq!(next(&mut lines), None);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_the_last_whether_it_ends_or_not() {
+        for (text, before) in [("1\n12345\n2\n", 1), ("12345", 0), ("1234\n1234\n     \n", 2)] {
+            let mut lines = Lines::new(4);
+            lines.put(text.as_bytes());
+            for _ in 0..before {
+                assert!(lines.next().unwrap().is_ok(), "{text}");
+            }
+            assert_eq!(lines.next().unwrap().unwrap_err().code, Code::TooLong, "{text}");
+            assert!(lines.next().is_none() && lines.is_over, "{text}");
+        }
     }
 }

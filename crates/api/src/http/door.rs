@@ -34,7 +34,9 @@ impl Names {
     pub(super) fn check(&self, coming: &Coming<'_>) -> Result<(), Error> {
         let host = coming.host.unwrap_or_default();
         if !self.knows(host) {
-            let shown: String = host.chars().filter(|c| !c.is_control()).take(100).collect();
+            // What stands before an `@` is a name and a password.
+            let bare = host.rsplit('@').next().unwrap_or_default();
+            let shown: String = bare.chars().filter(|c| !c.is_control()).take(100).collect();
             return Err(Error::new(Code::WrongHost, format!("`{shown}` is not a name of this daemon")));
         }
         let foreign = |what: &str| Err(Error::new(Code::ForeignPage, format!("{what} is not a page of this daemon")));
@@ -58,8 +60,14 @@ impl Names {
     /// Whether the host, whatever its port, is one of ours.
     fn knows(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
-        if let Ok(address) = bare.parse::<IpAddr>() {
+        // One pair of brackets around an address of the new kind, and none around others: what one reader mends another may not.
+        let six = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let bare = six.unwrap_or(name);
+        let address = match six {
+            Some(six) => six.parse().map(IpAddr::V6),
+            None => name.parse().map(IpAddr::V4),
+        };
+        if let Ok(address) = address {
             let is_here = address == self.address || (self.address.is_loopback() && address.is_loopback());
             return is_here || self.added.iter().any(|added| added.trim_matches(['[', ']']) == bare);
         }
@@ -89,6 +97,14 @@ pub(super) fn bearer(header: Option<&str>) -> Option<&str> {
     let token = token.trim_matches(' ');
     let is_plain = token.len() <= 256 && token.bytes().all(|byte| byte.is_ascii_graphic());
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && is_plain).then_some(token)
+}
+
+/// The page that a browser came from, as it is kept: what stands behind `?` or `#` or before an `@` may be somebody's token.
+pub(super) fn page(referer: &str) -> String {
+    let page = referer.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = page.split_once("://") else { return page.to_owned() };
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    format!("{scheme}://{}{path}", authority.rsplit('@').next().unwrap_or_default())
 }
 
 /// The media type of a body without its parameters.
@@ -127,6 +143,12 @@ mod tests {
             ("127.0.0.1:", false, false),
             ("127.0.0.1:http", false, false),
             ("[::1", false, false),
+            ("[[::1]:1", false, false),
+            ("[::1]]", false, false),
+            ("[127.0.0.1]", false, false),
+            ("127.0.0.1]", false, false),
+            ("[127.0.0.1", false, false),
+            ("::1", false, false),
             ("[::1]8080", false, false),
             (":8080", false, false),
             ("0.0.0.0", false, false),
@@ -164,6 +186,21 @@ mod tests {
             let found = names.check(&Coming { host, origin, fetch_site });
             assert_eq!(found.is_ok(), expected, "{origin:?} {fetch_site:?}");
             assert!(found.is_ok() || found.is_err_and(|error| error.code == Code::ForeignPage));
+        }
+    }
+
+    #[test]
+    fn a_page_is_kept_without_what_may_be_a_token() {
+        let table = [
+            ("http://127.0.0.1/page", "http://127.0.0.1/page"),
+            ("http://127.0.0.1:80/page?token=t#t", "http://127.0.0.1:80/page"),
+            ("http://me:pw@127.0.0.1/a@b", "http://127.0.0.1/a@b"),
+            ("https://host?a://b@c", "https://host"),
+            ("about:client", "about:client"),
+            ("", ""),
+        ];
+        for (referer, kept) in table {
+            assert_eq!(page(referer), kept, "{referer}");
         }
     }
 

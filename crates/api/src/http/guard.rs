@@ -1,16 +1,17 @@
 //! The door: one function in front of every route.
 
 use super::{
+    bulk::UnderWay,
     desk::Desk,
     door::{self, Coming, Names},
     events::Feed,
     keys::{Holder, Keys},
-    operations::{Operation, Operations},
+    operations::{Operation, Operations, Route},
     principal::Principal,
     problem::Problem,
     rate::Rate,
     serve::Peer,
-    waits::Waits,
+    waits::{Room, Waits},
 };
 use crate::{
     error::{Code, Error},
@@ -37,6 +38,9 @@ use std::{
 /// How long an answer may take to begin. A wait that is asked for is shorter.
 const HANDLER_PATIENCE: Duration = Duration::from_secs(90);
 
+/// Where a browser says that the page is from which it sends a request.
+pub(super) const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
 /// What every request may need.
 pub(super) struct House {
     pub(super) desk: Arc<Desk>,
@@ -44,6 +48,8 @@ pub(super) struct House {
     pub(super) operations: Operations,
     pub(super) rate: Rate,
     pub(super) waits: Waits,
+    pub(super) room: Room,
+    pub(super) under_way: UnderWay,
     pub(super) feed: Feed,
     pub(super) address: IpAddr,
     pub(super) is_tls: bool,
@@ -95,43 +101,9 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
     let settings = house.desk.settings();
     let added = settings.http_hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect();
     let names = Names { is_tls: house.is_tls, address: house.address, added };
-    let headers = request.headers();
-    let authority = request.uri().authority().map(axum::http::uri::Authority::as_str);
-    let coming = Coming {
-        host: authority.or(text(headers, &header::HOST)),
-        origin: text(headers, &header::ORIGIN),
-        fetch_site: site(headers),
-    };
-    // A header that stands twice means two things to two readers.
-    let doubled = [header::HOST, header::ORIGIN, header::AUTHORIZATION, header::CONTENT_TYPE];
-    if let Some(name) = doubled.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
-        return Err(Error::new(Code::Usage, format!("the header `{name}` stands twice")).into());
-    }
-    names.check(&coming)?;
-    let no_route = || Error::new(Code::NoRoute, "there is no such route");
-    let route = house.operations.route(request.uri().path()).ok_or_else(no_route)?;
-    let by_get =
-        (*request.method() == Method::GET && settings.http_get_writes).then(|| route.find(&Method::POST)).flatten();
-    let (operation, compat) = match (route.find(request.method()), by_get) {
-        (Some(operation), _) => (operation, false),
-        (None, Some(write)) => (write, true),
-        (None, None) => {
-            let message = format!("the route is for {}", route.allowed());
-            return Err(Problem::from(Error::new(Code::WrongMethod, message)).allow(route.allowed()));
-        }
-    };
-    if compat {
-        let own = coming.origin.zip(coming.host).is_some_and(|(origin, host)| names.is_own(origin, host));
-        if !own {
-            let message = "a write by GET needs an Origin that is this daemon's own";
-            return Err(Error::new(Code::ForeignPage, message).into());
-        }
-    }
+    let knocked = Knock { names: &names, operations: &house.operations, takes_get: settings.http_get_writes };
+    let Passed { route, operation, compat, is_write } = knocked.hear(&request)?;
     let via = Arc::new(via(&request, &route.path));
-    let is_write = compat || !matches!(*request.method(), Method::GET | Method::HEAD);
-    if is_write {
-        check_media(&request, operation, compat)?;
-    }
     if let Some(scopes) = &operation.scopes {
         let principal = who(house, request.headers(), is_write.then(|| Arc::clone(&via))).await?;
         if !principal.grant.scope.suffices(scopes) {
@@ -159,6 +131,64 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
     Ok((request, compat))
 }
 
+/// What is decided by what a request says, before anybody is asked who it is.
+pub(super) struct Knock<'a> {
+    pub(super) names: &'a Names,
+    pub(super) operations: &'a Operations,
+    /// Whether writes by GET are taken.
+    pub(super) takes_get: bool,
+}
+
+/// What a request that may pass so far is for.
+pub(super) struct Passed<'a> {
+    pub(super) route: &'a Route,
+    pub(super) operation: &'a Operation,
+    /// Whether it is a write that came as a GET.
+    pub(super) compat: bool,
+    pub(super) is_write: bool,
+}
+
+impl<'a> Knock<'a> {
+    pub(super) fn hear<B>(&self, request: &axum::http::Request<B>) -> Result<Passed<'a>, Problem> {
+        let headers = request.headers();
+        let authority = request.uri().authority().map(axum::http::uri::Authority::as_str);
+        let coming = Coming {
+            host: authority.or(text(headers, &header::HOST)),
+            origin: text(headers, &header::ORIGIN),
+            fetch_site: text(headers, &SITE),
+        };
+        // A header that stands twice means two things to two readers.
+        let doubled = [header::HOST, header::ORIGIN, header::AUTHORIZATION, header::CONTENT_TYPE, SITE];
+        if let Some(name) = doubled.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
+            return Err(Error::new(Code::Usage, format!("the header `{name}` stands twice")).into());
+        }
+        self.names.check(&coming)?;
+        let no_route = || Error::new(Code::NoRoute, "there is no such route");
+        let route = self.operations.route(request.uri().path()).ok_or_else(no_route)?;
+        let by_get = (*request.method() == Method::GET && self.takes_get).then(|| route.find(&Method::POST)).flatten();
+        let (operation, compat) = match (route.find(request.method()), by_get) {
+            (Some(operation), _) => (operation, false),
+            (None, Some(write)) => (write, true),
+            (None, None) => {
+                let message = format!("the route is for {}", route.allowed());
+                return Err(Problem::from(Error::new(Code::WrongMethod, message)).allow(route.allowed()));
+            }
+        };
+        if compat {
+            let own = coming.origin.zip(coming.host).is_some_and(|(origin, host)| self.names.is_own(origin, host));
+            if !own {
+                let message = "a write by GET needs an Origin that is this daemon's own";
+                return Err(Error::new(Code::ForeignPage, message).into());
+            }
+        }
+        let is_write = compat || !matches!(*request.method(), Method::GET | Method::HEAD);
+        if is_write {
+            check_media(headers, operation, compat)?;
+        }
+        Ok(Passed { route, operation, compat, is_write })
+    }
+}
+
 /// Whoever writes too often is told when to come again (R24).
 fn within_rate(house: &House, principal: &Principal, per_second: u64) -> Result<(), Problem> {
     house.rate.take(&principal.caller.author, per_second, Instant::now()).map_err(|seconds| {
@@ -169,13 +199,14 @@ fn within_rate(house: &House, principal: &Principal, per_second: u64) -> Result<
 }
 
 /// A body that a form or an image of some page could send is never taken.
-fn check_media(request: &Request, operation: &Operation, compat: bool) -> Result<(), Error> {
-    let found = door::media(text(request.headers(), &header::CONTENT_TYPE));
+fn check_media(headers: &HeaderMap, operation: &Operation, compat: bool) -> Result<(), Error> {
+    let found = door::media(text(headers, &header::CONTENT_TYPE));
     match found {
         Some(found) if operation.media.contains(&found) => Ok(()),
         None if compat => Ok(()),
         found => {
-            let found = found.map_or_else(|| "none is named".to_owned(), |found| format!("it is `{found}`"));
+            // Headers are long if somebody likes, and a refusal is not.
+            let found = found.map_or_else(|| "none is named".to_owned(), |found| format!("it is `{found:.100}`"));
             let wanted = operation.media.join(" or ");
             Err(Error::new(Code::WrongMedia, format!("the body must be {wanted}; {found}")))
         }
@@ -216,7 +247,7 @@ fn via(request: &Request<Body>, route: &str) -> Via {
         user_agent: said(&header::USER_AGENT),
         x_forwarded_for: said(&HeaderName::from_static("x-forwarded-for")),
         origin: said(&header::ORIGIN),
-        referer: said(&header::REFERER),
+        referer: said(&header::REFERER).as_deref().map(door::page),
     }
     .shortened()
 }
@@ -228,10 +259,6 @@ fn traceparent(headers: &HeaderMap) -> Option<trace::Context> {
     one.to_str().ok()?.parse().ok()
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
-}
-
-fn site(headers: &HeaderMap) -> Option<&str> {
-    text(headers, &HeaderName::from_static("sec-fetch-site"))
 }

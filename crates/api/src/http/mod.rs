@@ -17,6 +17,7 @@ mod crowd;
 mod desk;
 mod door;
 mod events;
+pub mod fuzzing;
 mod guard;
 mod json;
 mod keys;

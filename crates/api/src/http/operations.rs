@@ -49,7 +49,6 @@ impl Operations {
     }
 
     /// Those of the document.
-    #[cfg(test)]
     pub(super) fn of(document: &Value) -> Self {
         let mut all = Self::default();
         document["paths"].as_object().into_iter().flatten().for_each(|(path, item)| all.add(path, item));

@@ -55,6 +55,11 @@ struct More {
 }
 
 impl Problem {
+    /// What it is about.
+    pub(super) fn error(&self) -> &Error {
+        &self.error
+    }
+
     /// The same, with what is there.
     pub(super) fn with_current(mut self, current: Value) -> Self {
         self.more.current = Some(current);

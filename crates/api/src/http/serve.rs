@@ -50,6 +50,8 @@ const HEADERS_MAX: usize = 64;
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// How often the files of the certificate are looked at.
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
+/// How many may wait to be let in. More than that at once, and the system makes them come again a second later.
+const WAITING_MAX: i32 = 4_096;
 /// How long answers that are under way have at the end.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -103,6 +105,8 @@ pub fn bind(settings: &Settings, root: &Path) -> Result<Option<Listening>, Error
         Error::new(Code::DaemonFailed, format!("the HTTP API cannot listen on {address}: {error}"))
     };
     let listener = StdListener::bind(address).map_err(failed)?;
+    // It listens already, with room for a hundred or so; this makes more.
+    rustix::net::listen(&listener, WAITING_MAX).map_err(|error| failed(error.into()))?;
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok(Some(Listening { listener, certificate, connections_max: size(settings.http_connections_max), address }))
@@ -129,7 +133,7 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let Listening { listener, certificate, connections_max, address } = listening;
     let listener = TcpListener::from_std(listener)?;
-    let router = routes::router(Arc::new(desk), address.ip(), certificate.is_some()).await;
+    let router = routes::router(Arc::new(desk), address.ip(), certificate.is_some(), connections_max).await;
     let config = certificate.as_ref().map(Certificate::config).transpose().map_err(std::io::Error::other)?;
     let acceptor = config.map(|config| TlsAcceptor::from(Arc::new(config)));
     let crowd = Crowd::new(connections_max);

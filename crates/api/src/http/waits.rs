@@ -12,7 +12,28 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+/// Room for answers that last: streams of events and long polls. Each of them has a place of the connections for as long as its client likes, and
+/// whoever may only look may ask for as many as they like. So some places are left for whoever has something to do.
+pub(super) struct Room {
+    max: usize,
+    left: Arc<Semaphore>,
+}
+
+impl Room {
+    /// Among so many connections.
+    pub(super) fn new(connections_max: usize) -> Self {
+        let max = connections_max / 4 * 3;
+        Self { max, left: Arc::new(Semaphore::new(max)) }
+    }
+
+    /// A place for one of them, until the value goes; or the client is told to come again.
+    pub(super) fn enter(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let none = |_| Error::new(Code::Busy, format!("{} listen or wait already", self.max));
+        Arc::clone(&self.left).try_acquire_owned().map_err(none)
+    }
+}
 
 type Ends = Arc<Mutex<HashMap<TaskId, watch::Receiver<Option<Result<(), Error>>>>>>;
 

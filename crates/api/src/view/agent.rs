@@ -19,7 +19,7 @@ pub fn list(agents: &Agents, root: &Path, wanted: impl Fn(Option<&Script>) -> bo
         let entry = held::of(&entries, name, &Agents::provider(name, script));
         json!({
             "name": name, "kind": kind(script), "about": script.about, "provider": Agents::provider(name, script),
-            "command": script.command, "url": script.url, "concurrency": script.concurrency, "labels": script.labels,
+            "command": script.command, "url": script.place(), "concurrency": script.concurrency, "labels": script.labels,
             "held_until": entry.map(|entry| time::rfc3339(entry.until_ms)),
             "held_until_ms": entry.map(|entry| entry.until_ms),
             "held_because": entry.map(|entry| &entry.reason),

@@ -3,7 +3,7 @@
 //! Both sides submit tasks of the builtin `echo` with forty bytes of input and run until all of them have ended. The client shares the
 //! machine with the daemon, as a program on the same machine does, and its share of the work is part of the figures.
 
-use super::{load, runtime::memory_mb};
+use super::{load, runtime::memory_mb, throng};
 use crate::{
     args::Context,
     daemon,
@@ -40,14 +40,21 @@ pub(super) fn measure(context: &Context, dir: &Path, quick: bool) -> Result<Valu
         "in_process_lone": in_process("lone", 1, 1_000)?,
     });
     let context = Context { root: dir.join("root"), no_daemon: false, ..context.clone() };
+    let has_room = throng::make_room();
+    if has_room {
+        let settings = json!({ "http_connections_max": throng::CONNECTIONS_MAX }).to_string();
+        std::fs::create_dir_all(&context.root).map_err(failed)?;
+        std::fs::write(context.root.join("relaymesh-settings.json"), settings).map_err(failed)?;
+    }
     let client = daemon::start(&context)?.client;
-    let measured = Site::find(&context.root).and_then(|site| over_http(&site, client.pid(), tasks, &mut found));
+    let measured =
+        Site::find(&context.root).and_then(|site| over_http(&site, client.pid(), tasks, has_room, &mut found));
     client.stop()?;
     client.wait_gone();
     measured.map(|()| found)
 }
 
-fn over_http(site: &Site, pid: u32, tasks: u64, found: &mut Value) -> Result<(), Error> {
+fn over_http(site: &Site, pid: u32, tasks: u64, has_room: bool, found: &mut Value) -> Result<(), Error> {
     found["idle_mb"] = json!(memory_mb(pid, "VmRSS:"));
     eprintln!("measuring: bulk submits …");
     bulk(site, 2_000)?;
@@ -73,11 +80,17 @@ fn over_http(site: &Site, pid: u32, tasks: u64, found: &mut Value) -> Result<(),
     eprintln!("measuring: events …");
     found["fan_out_events_per_s"] = json!(fan_out(site, tasks / 10)?);
     found["loaded_mb"] = json!(memory_mb(pid, "VmHWM:"));
+    if has_room {
+        eprintln!("measuring: reads beside a throng …");
+        found["throng"] = throng::measure(site, &path, || memory_mb(pid, "VmRSS:"))?;
+    } else {
+        eprintln!("not measured: reads beside a throng, which takes more open files than are to be had here");
+    }
     Ok(())
 }
 
 /// Where the API is, and the token.
-struct Site {
+pub(super) struct Site {
     host: String,
     token: String,
 }
@@ -101,23 +114,23 @@ impl Site {
 }
 
 /// A connection that is used again and again.
-struct Connection<'a> {
+pub(super) struct Connection<'a> {
     site: &'a Site,
-    reader: BufReader<TcpStream>,
+    pub(super) reader: BufReader<TcpStream>,
 }
 
 impl<'a> Connection<'a> {
-    fn open(site: &'a Site) -> Result<Self, Error> {
+    pub(super) fn open(site: &'a Site) -> Result<Self, Error> {
         let stream = TcpStream::connect(&site.host).map_err(failed)?;
         stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE))).map_err(failed)?;
         Ok(Self { site, reader: BufReader::new(stream) })
     }
 
-    fn get(&mut self, path: &str) -> Result<Value, Error> {
+    pub(super) fn get(&mut self, path: &str) -> Result<Value, Error> {
         self.ask("GET", path, "application/json", "")
     }
 
-    fn post(&mut self, path: &str, body: &str) -> Result<Value, Error> {
+    pub(super) fn post(&mut self, path: &str, body: &str) -> Result<Value, Error> {
         self.ask("POST", path, "application/json", body)
     }
 
@@ -132,7 +145,7 @@ impl<'a> Connection<'a> {
         serde_json::from_slice(&bytes).map_err(|error| Error::new(Code::Internal, error.to_string()))
     }
 
-    fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Result<(), Error> {
+    pub(super) fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Result<(), Error> {
         let Site { host, token } = self.site;
         let length = body.len();
         let head = format!(
@@ -142,7 +155,7 @@ impl<'a> Connection<'a> {
     }
 
     /// The status and the length of the answer.
-    fn head(&mut self) -> Result<(u16, usize), Error> {
+    pub(super) fn head(&mut self) -> Result<(u16, usize), Error> {
         let (mut status, mut length, mut line) = (0, 0, String::new());
         loop {
             line.clear();
@@ -159,7 +172,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-fn task() -> String {
+pub(super) fn task() -> String {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     json!({ "agent": "echo", "input": { "n": format!("{number:032}") }, "key": format!("b-{number}") }).to_string()
 }
@@ -263,7 +276,7 @@ fn ended(site: &Site, end: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn failed(error: std::io::Error) -> Error {
+pub(super) fn failed(error: std::io::Error) -> Error {
     Error::new(Code::StoreIo, format!("the benchmark's connection: {error}"))
 }
 
@@ -287,6 +300,13 @@ pub(super) fn print(found: &Value) {
         ("events/s heard by 100 listeners", number("fan_out_events_per_s"), None),
         ("memory idle, MB", number("idle_mb"), Some((24.0, false))),
         ("memory loaded, MB", number("loaded_mb"), None),
+        ("reads by 4 clients, p99 ms", inside("throng", "alone_p99_ms"), None),
+        ("beside 5,000 idle, 500 listening", inside("throng", "beside_p99_ms"), None),
+        ("times as long", inside("throng", "ratio"), Some((5.0, false))),
+        ("and while tasks are submitted", inside("throng", "beside_submits_p99_ms"), None),
+        ("times as long", inside("throng", "ratio_beside_submits"), None),
+        ("idle connections at the end", inside("throng", "idle"), Some((5_000.0, true))),
+        ("memory for all of them, MB", inside("throng", "more_mb"), Some((256.0, false))),
     ];
     for (what, figure, goal) in rows {
         let verdict = goal.map_or_else(String::new, |(bound, at_least)| {

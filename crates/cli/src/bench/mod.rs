@@ -15,6 +15,7 @@ mod fold;
 mod load;
 mod report;
 mod runtime;
+mod throng;
 mod tools;
 
 pub(crate) use agents::Models;

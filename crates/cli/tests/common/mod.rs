@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "these are tests, only outside of a #[test]")]
 
+pub(crate) mod canary;
 pub(crate) mod collector;
 pub(crate) mod house;
 pub(crate) mod web;

@@ -56,10 +56,14 @@ pub(super) async fn follow(
         Some(after) => after,
         None => house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?,
     };
+    let place = house.room.enter()?;
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = door::bearer(token).unwrap_or_default().to_owned();
     let keys = Arc::clone(&house.0);
-    let is_good = move || keys.keys.find(&token, time::now_ms()).is_ok_and(|found| found.is_some());
+    let is_good = move || {
+        let _taken = &place; // as long as it listens
+        keys.keys.find(&token, time::now_ms()).is_ok_and(|found| found.is_some())
+    };
     let wanted = Wanted { namespace: query.namespace, kinds };
     let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response())

@@ -17,13 +17,14 @@ pub(super) mod tasks;
 mod tokens;
 
 use super::{
+    bulk::UnderWay,
     desk::Desk,
     events::Feed,
     guard::{self, House},
     keys::Keys,
     operations::{Operations, SCHEME},
     rate::Rate,
-    waits::Waits,
+    waits::{Room, Waits},
 };
 use crate::error::{Code, Error};
 use axum::{Router, middleware};
@@ -209,7 +210,7 @@ fn problem_schema() -> Value {
 }
 
 /// Every route behind the door.
-pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Router {
+pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, connections_max: usize) -> Router {
     let opened = versioned(Opened { base: BASE, routes: Router::new(), operations: Operations::default() });
     let Opened { routes, operations, .. } = others(Opened { base: "", ..opened });
     let house = Arc::new(House {
@@ -217,6 +218,8 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Ro
         operations,
         rate: Rate::default(),
         waits: Waits::default(),
+        room: Room::new(connections_max),
+        under_way: UnderWay::default(),
         feed: Feed::start(&desk).await,
         desk,
         address,

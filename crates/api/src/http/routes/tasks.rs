@@ -183,6 +183,8 @@ pub(super) async fn submit(
     let answered = house.desk.ask(&who.caller, Command::Submit(submit)).await?;
     let (Some(wait_ms), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else { return answer(&answered) };
     let mut response = answer(&answered)?;
+    // What is accepted is accepted: whoever finds no room to wait is told so much.
+    let Ok(_place) = house.room.enter() else { return Ok(response) };
     house.waits.wait(&house.desk, &who.caller, *task, Duration::from_millis(wait_ms.min(WAIT_MS_MAX))).await?;
     let shown = ended(&house, &who.0, *task).await?.to_string();
     *response.body_mut() = Body::from(shown);
@@ -289,6 +291,7 @@ pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query
     let is_over = house.desk.readers.read(move |reader| Ok(rows(reader, &first, task)?.task.status.is_terminal()));
     if !is_over.await? {
         let patience = Duration::from_millis(query.0.timeout_ms.unwrap_or(30_000).min(WAIT_MS_MAX));
+        let _place = house.room.enter()?;
         house.waits.wait(&house.desk, &who.caller, task, patience).await?;
     }
     Ok(Said(ended(&house, &who.0, task).await?))

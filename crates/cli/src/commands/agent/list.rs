@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             .to_vec()
     }));
     rows.extend(scripts.map(|(name, script)| {
-        let usual = || script.url.clone().unwrap_or_else(|| script.command.join(" "));
+        let usual = || script.place().unwrap_or_else(|| script.command.join(" "));
         let about = if script.about.is_empty() { usual() } else { script.about.clone() };
         let about = held(name, script).map_or(about, |entry| {
             format!("held until {}: {}", time::rfc3339(entry.until_ms), output::clean(&entry.reason))

@@ -80,7 +80,7 @@ fn facts(name: &Name, script: &Script, context: &Context) -> Result<Facts, Error
         ("labels", json!(script.labels)),
         ("command", json!(script.command)),
         ("args", json!(script.args)),
-        ("url", json!(script.url)),
+        ("url", json!(script.place())),
         (
             "program",
             match path {
