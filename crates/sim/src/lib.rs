@@ -73,6 +73,7 @@ pub(crate) use {absent_bodies, lock_bodies, message_bodies, task_bodies};
 mod actor;
 mod call;
 mod fault;
+pub mod gossip;
 pub mod history;
 pub mod invariant;
 mod keys;

@@ -38,6 +38,15 @@ impl<E> Agenda<E> {
         self.at(self.now + delay, event);
     }
 
+    /// The next event, if it comes no later than `end`; otherwise time goes on to `end`.
+    pub(crate) fn next_until(&mut self, end: Ns) -> Option<E> {
+        if self.events.first_key_value().is_none_or(|((at, _), _)| *at > end) {
+            self.now = self.now.max(end);
+            return None;
+        }
+        self.next()
+    }
+
     pub(crate) fn next(&mut self) -> Option<E> {
         let ((at, _), event) = self.events.pop_first()?;
         self.now = at;
