@@ -37,6 +37,6 @@ pub use desk::{Change, Changed, Desk};
 pub use keys::{CODE_FILE, Code as OneTimeCode};
 pub use problem::status;
 pub use readers::Readers;
-pub use routes::document;
+pub use routes::{BASE, document};
 pub use serve::{Listening, bind, serve};
 pub use tls::Certificate;

@@ -206,6 +206,13 @@ impl Status {
     }
 }
 
+impl Fault {
+    /// An error with this code, as somebody else has told it.
+    pub fn new(code: String, message: String, hints: Vec<String>) -> Self {
+        Self { code, message, hints }
+    }
+}
+
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         Self { code: error.code.as_str().to_owned(), message: error.message, hints: error.hints }

@@ -24,11 +24,11 @@ use utoipa::ToSchema;
 const TOKEN_MS: u64 = 24 * 3_600_000;
 
 /// Every agent that is known.
-#[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = agent::All)))]
 pub(super) async fn list(house: State, _who: Who) -> Answered {
     let (agents, root) = ((house.desk.agents)(), house.desk.root.clone());
-    let found = blocking(move || Ok(agent::list(&agents, &root, |_| true))).await?;
-    Ok(Said(json!({ "agents": found })))
+    let found = blocking(move || Ok(agent::list(&agents, &root))).await?;
+    Ok(Said(json!(agent::All { agents: found })))
 }
 
 /// An agent that connects by itself.

@@ -33,7 +33,7 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// What every path begins with.
-pub(super) const BASE: &str = "/api/v1";
+pub const BASE: &str = "/api/v1";
 
 type State = axum::extract::State<Arc<House>>;
 type Who = axum::Extension<super::principal::Principal>;
@@ -86,6 +86,7 @@ fn all() -> OpenApiRouter<Arc<House>> {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::decide))
         .routes(routes!(dead::list))
+        .routes(routes!(dead::show))
         .routes(routes!(dead::redrive))
         .routes(routes!(dead::purge))
         .routes(routes!(locks::list, locks::acquire))

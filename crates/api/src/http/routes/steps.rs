@@ -8,7 +8,7 @@ use crate::{
         json::{Json, Query, Said},
     },
     lookup, time,
-    view::View,
+    view::{Attempts, LogPart, RunningAttempt, ShownStep, View},
 };
 use axum::extract::Path;
 use relaymesh_core::{
@@ -40,7 +40,7 @@ const LEASE_MS_MAX: u64 = 3_600_000;
 /// One step with its attempts.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}", tag = "steps", params(("id" = String, Path), ("step" = String, Path, description = "its name or its place")),
-    security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro", "agent"])), responses((status = 200, body = ShownStep)),
 )]
 pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
     let (task, who, root) = (id(&task)?, who.0, house.desk.root.clone());
@@ -48,7 +48,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
         let rows = rows(reader, &who, task)?;
         let index = lookup::step(&rows, &step)?.0;
         let view = View::load(reader, rows)?.with_processes(&root);
-        Ok(view.step_json(index, &view.rows.steps[usize::from(index)], true))
+        Ok(json!(view.step(index, &view.rows.steps[usize::from(index)], true)))
     });
     Ok(Said(found.await?))
 }
@@ -56,7 +56,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
 /// The attempts at a step, oldest first.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}/attempts", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
-    security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro", "agent"])), responses((status = 200, body = Attempts)),
 )]
 pub(super) async fn attempts(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
     let (task, who) = (id(&task)?, who.0);
@@ -64,9 +64,12 @@ pub(super) async fn attempts(house: State, who: Who, Path((task, step)): Path<(S
         let rows = rows(reader, &who, task)?;
         let step = lookup::step(&rows, &step)?.1;
         let running = step.lease.as_ref().filter(|_| step.status == Status::Running);
-        let running =
-            running.map(|lease| json!({ "epoch": step.epoch, "worker": lease.worker, "claimed_ms": lease.claimed_ms }));
-        Ok(json!({ "attempts": step.history, "running": running }))
+        let running = running.map(|lease| RunningAttempt {
+            epoch: step.epoch,
+            worker: lease.worker,
+            claimed_ms: lease.claimed_ms,
+        });
+        Ok(json!(Attempts { attempts: step.history.clone(), running }))
     });
     Ok(Said(found.await?))
 }
@@ -86,7 +89,7 @@ pub(super) struct LogQuery {
 /// What an attempt wrote, in parts of at most 256 KiB.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}/logs", tag = "steps", params(("id" = String, Path), ("step" = String, Path), LogQuery),
-    security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro", "agent"])), responses((status = 200, body = LogPart)),
 )]
 pub(super) async fn logs(
     house: State,
@@ -113,10 +116,8 @@ pub(super) async fn logs(
         part(&path, offset).map_err(|error| Error::new(Code::StoreIo, format!("the log cannot be read: {error}")))
     });
     let (text, next, is_end) = part.await?;
-    Ok(Said(json!({
-        "step": name, "epoch": epoch, "stream": stream, "offset": offset, "next": next, "text": text,
-        "end": is_end && (is_over || epoch < newest),
-    })))
+    let end = is_end && (is_over || epoch < newest);
+    Ok(Said(json!(LogPart { step: name, epoch, stream: stream.to_owned(), offset, next, text, end })))
 }
 
 /// A part of a file, as text, up to where a character or the file ends. One that is not there has nothing in it.

@@ -136,17 +136,23 @@ pub(super) struct ListQuery {
     status: Option<Status>,
     /// At most so many, up to 500.
     limit: Option<usize>,
-    /// `next` of the page before.
-    cursor: Option<u64>,
+    /// `next` of the page before, or the id of a task: those that are older.
+    cursor: Option<String>,
 }
 
 /// Tasks of a namespace, newest first.
-#[utoipa::path(get, path = "/tasks", tag = "tasks", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/tasks", tag = "tasks", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = view::Page)))]
 pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Answered {
     let ListQuery { namespace, status, limit, cursor } = query.0;
     let filter = TaskFilter { namespace: Some(who.namespace(namespace)?), status };
     let limit = limit.unwrap_or(50).clamp(1, PAGE_MAX);
+    let who = who.0;
     let found = house.desk.readers.read(move |reader| {
+        let cursor = cursor.map(|text| match text.parse::<u64>() {
+            Ok(key) => Ok(key),
+            Err(_) => id(&text).and_then(|task| Ok(rows(reader, &who, task)?.task.key)),
+        });
+        let cursor = cursor.transpose()?;
         let page = reader.tasks(&filter, cursor, limit)?;
         let next = page.last().filter(|_| page.len() == limit).map(|last| last.key);
         let mut tasks = Vec::with_capacity(page.len());
@@ -154,7 +160,7 @@ pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Ans
             // The row may have changed since it was listed; what is shown is of one moment.
             tasks.extend(reader.task_at(task.key)?.as_ref().map(view::summary));
         }
-        Ok(json!({ "tasks": tasks, "next": next }))
+        Ok(json!(view::Page { tasks, next }))
     });
     Ok(Said(found.await?))
 }
@@ -163,7 +169,7 @@ pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Ans
 #[utoipa::path(
     post, path = "/tasks", tag = "tasks", request_body = Submitted, security(("token" = ["rw"])),
     params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header, description = "the same as `key`")),
-    responses((status = 201, body = Value), (status = 200, description = "it was there already", body = Value)),
+    responses((status = 201, body = view::Submission), (status = 200, description = "it was there already; or it was waited for, then the task itself", body = view::Submission)),
 )]
 pub(super) async fn submit(
     house: State,
@@ -198,9 +204,7 @@ async fn ended(house: &State, who: &Principal, task: TaskId) -> Result<Value, Er
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
         let ended = rows.task.status.is_terminal();
-        let mut shown = View::load(reader, rows)?.to_json(false);
-        shown["ended"] = json!(ended);
-        Ok(shown)
+        Ok(json!(view::Ended { task: View::load(reader, rows)?.shown(false), ended }))
     });
     found.await
 }
@@ -216,7 +220,7 @@ pub(super) fn answer(answer: &Answer) -> Result<Response, Problem> {
 /// What an accepted submit is told.
 pub(in crate::http) fn accepted(answer: &Answer) -> Option<Value> {
     let Answer::Accepted { task, status, merged, class } = answer else { return None };
-    Some(json!({ "task": task, "status": status, "merged": merged, "class": class }))
+    Some(json!(view::Accepted { task: *task, status: *status, merged: *merged, class: *class }))
 }
 
 /// The key in the header, if there is one.
@@ -245,7 +249,7 @@ pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Respon
 #[utoipa::path(
     get, path = "/tasks/{id}", tag = "tasks", security(("token" = ["ro", "agent"])),
     params(("id" = String, Path), ("history" = Option<bool>, Query, description = "with the attempts of each step")),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Shown)),
 )]
 pub(super) async fn show(house: State, who: Who, Path(task): Path<String>, query: Query<History>) -> Answered {
     let (task, root) = (id(&task)?, house.desk.root.clone());
@@ -275,7 +279,7 @@ pub(super) struct WaitQuery {
 /// Waits for the end of a task by long poll. `ended` says whether it came; if not, ask again.
 #[utoipa::path(
     get, path = "/tasks/{id}/wait", tag = "tasks", params(("id" = String, Path), WaitQuery), security(("token" = ["ro", "agent"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Ended)),
 )]
 pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query: Query<WaitQuery>) -> Answered {
     let task: TaskId = id(&task)?;
@@ -316,7 +320,7 @@ pub(super) struct Reason {
 /// Stops a task.
 #[utoipa::path(
     post, path = "/tasks/{id}/cancel", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Changed)),
 )]
 pub(super) async fn cancel(house: State, who: Who, Path(task): Path<String>, Json(why): Json<Reason>) -> Answered {
     let mode = if why.soft { CancelMode::Soft } else { CancelMode::Hard };
@@ -327,7 +331,7 @@ pub(super) async fn cancel(house: State, who: Who, Path(task): Path<String>, Jso
 /// Tries a task again that ended badly.
 #[utoipa::path(
     post, path = "/tasks/{id}/retry", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Changed)),
 )]
 pub(super) async fn retry(house: State, who: Who, Path(task): Path<String>, Json(why): Json<Reason>) -> Answered {
     let reason = why.reason.unwrap_or_else(|| "tried again over HTTP".to_owned());
@@ -337,7 +341,7 @@ pub(super) async fn retry(house: State, who: Who, Path(task): Path<String>, Json
 /// Forgets a task that has ended, for good.
 #[utoipa::path(
     post, path = "/tasks/{id}/purge", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["admin"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Purged)),
 )]
 pub(super) async fn purge(house: State, who: Who, Path(task): Path<String>, Json(_none): Json<Reason>) -> Answered {
     let purge = |task| Command::Life(LifeCommand::Purge { scope: Scope::Task(task) });
@@ -350,10 +354,10 @@ async fn change(house: &State, who: &Who, task: &str, command: impl FnOnce(TaskI
     house.desk.readers.read(move |reader| rows(reader, &looker, task).map(drop)).await?;
     let answer = house.desk.ask(&who.caller, command(task)).await?;
     if let Answer::Swept { count, .. } = answer {
-        return Ok(Said(json!({ "task": task, "purged": count })));
+        return Ok(Said(json!(view::Purged { task, purged: count })));
     }
     let Answer::Done { status } = answer else { return Err(unexpected().into()) };
-    Ok(Said(json!({ "task": task, "status": status })))
+    Ok(Said(json!(view::Changed { task, status })))
 }
 
 /// The rows of a task that the caller may see.
