@@ -10,6 +10,7 @@ use super::{
     problem::Problem,
     rate::Rate,
     serve::Peer,
+    uploads::Uploads,
     waits::Waits,
 };
 use crate::{
@@ -44,6 +45,7 @@ pub(super) struct House {
     pub(super) operations: Operations,
     pub(super) rate: Rate,
     pub(super) waits: Waits,
+    pub(super) uploads: Arc<Uploads>,
     pub(super) feed: Feed,
     pub(super) address: IpAddr,
     pub(super) is_tls: bool,

@@ -31,9 +31,10 @@ mod stall;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod uploads;
 mod waits;
 
-pub use desk::{Change, Changed, Desk};
+pub use desk::{Change, Changed, Desk, Upload};
 pub use keys::{CODE_FILE, Code as OneTimeCode};
 pub use problem::status;
 pub use readers::Readers;

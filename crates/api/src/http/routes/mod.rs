@@ -23,6 +23,7 @@ use super::{
     keys::Keys,
     operations::{Operations, SCHEME},
     rate::Rate,
+    uploads::{self, Uploads},
     waits::Waits,
 };
 use crate::error::{Code, Error};
@@ -97,6 +98,7 @@ fn all() -> OpenApiRouter<Arc<House>> {
         .routes(routes!(settings::history))
         .routes(routes!(audit::query))
         .routes(routes!(content::download))
+        .routes(routes!(content::upload))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::rotate))
         .routes(routes!(tokens::revoke))
@@ -121,6 +123,29 @@ pub fn document() -> Value {
     document
 }
 
+/// What ids in addresses look like. Under `/dead`, an id may be one of three things.
+const FORMS: [(&str, &str, &str); 8] = [
+    ("path", "id", "^(tsk|msg|thr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("path", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("query", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("path", "thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("path", "hash", "^[0-9a-fA-F]{64}$"),
+    ("query", "sha256", "^[0-9a-fA-F]{64}$"),
+    ("path", "agent", NAME),
+    ("query", "namespace", NAME),
+];
+
+/// What a name looks like.
+const NAME: &str = "^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$";
+
+/// What only some that look say besides.
+const REFUSALS: [(&str, &str, &str); 4] = [
+    ("approvals_show", "409", "refused: it asks for nothing, or not any more"),
+    ("dead_letters_list", "409", "refused: one of them did not come to nothing"),
+    ("dead_letters_list", "413", "too_long"),
+    ("dead_letters_show", "409", "refused: it did not come to nothing"),
+];
+
 /// What every operation may say besides: each refusal of the door, and whatever can happen to anybody.
 fn complete(method: &str, operation: &mut Value) {
     let problem = |about: &str| {
@@ -131,6 +156,13 @@ fn complete(method: &str, operation: &mut Value) {
     let (tag, verb) =
         (operation["tags"][0].as_str().unwrap_or_default(), operation["operationId"].as_str().unwrap_or_default());
     operation["operationId"] = json!(format!("{}_{verb}", tag.replace(' ', "_")));
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        let form = FORMS.iter().find(|(place, name, _)| parameter["in"] == *place && parameter["name"] == *name);
+        if let Some((.., pattern)) = form {
+            parameter["schema"]["pattern"] = json!(pattern);
+        }
+    }
     let is_write = method != "get";
     let reads = [
         ("400", "bad_id, usage"),
@@ -152,7 +184,9 @@ fn complete(method: &str, operation: &mut Value) {
         ("507", "disk_full"),
     ];
     let writes = writes.into_iter().filter(|_| is_write);
-    for (status, about) in reads.into_iter().chain(writes) {
+    let own = REFUSALS.iter().filter(|(name, ..)| operation["operationId"] == *name);
+    let own: Vec<(&str, &str)> = own.map(|(_, status, about)| (*status, *about)).collect();
+    for (status, about) in reads.into_iter().chain(writes).chain(own) {
         if operation["responses"][status].is_null() {
             operation["responses"][status] = problem(about);
         }
@@ -173,11 +207,14 @@ fn problem_schema() -> Value {
 
 /// Every route behind the door.
 pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool) -> Router {
+    let uploads = Arc::new(Uploads::default());
+    tokio::spawn(uploads::sweep(Arc::clone(&uploads), Arc::clone(&desk)));
     let house = Arc::new(House {
         keys: Keys::new(desk.root.clone()),
         operations: Operations::of(&document()),
         rate: Rate::default(),
         waits: Waits::default(),
+        uploads,
         feed: Feed::start(&desk).await,
         desk,
         address,

@@ -1,6 +1,6 @@
 //! Tasks: submit, look, wait, stop, try again.
 
-use super::{Answered, State, Who, id, unexpected};
+use super::{Answered, State, Who, content, id, unexpected};
 use crate::{
     error::{Code, Error},
     flow,
@@ -20,6 +20,7 @@ use axum::{
 };
 use relaymesh_agents::Agents;
 use relaymesh_core::{
+    hash::Hash,
     id::{RequestId, TaskId},
     lanes::Priority,
     name::Name,
@@ -61,6 +62,9 @@ pub(in crate::http) struct Submitted {
     /// What the agent is given, or the flow's input.
     #[schema(value_type = Option<Value>)]
     input: Option<Value>,
+    /// The hash of what this token has uploaded, as the input instead; not in bulk.
+    #[schema(value_type = Option<String>)]
+    input_hash: Option<Hash>,
     /// What people call it; with an `agent`.
     #[schema(value_type = Option<String>)]
     name: Option<Name>,
@@ -102,7 +106,21 @@ impl Submitted {
         Ok(Submit::new(namespace, prepared, Until::Accepted))
     }
 
+    /// The same with the input that it names by hash.
+    pub(super) async fn with_input(mut self, house: &State, who: &Who) -> Result<Self, Error> {
+        if let Some(hash) = self.input_hash.take() {
+            if self.input.is_some() {
+                return Err(Error::new(Code::Usage, "give `input` or `input_hash`"));
+            }
+            self.input = Some(content::uploaded(house, who, hash).await?);
+        }
+        Ok(self)
+    }
+
     fn request(self, agents: &Agents) -> Result<Request, Error> {
+        if self.input_hash.is_some() {
+            return Err(Error::new(Code::Usage, "in bulk, each line has its input itself"));
+        }
         let is_plain =
             self.name.is_none() && self.priority.is_none() && self.retry.is_none() && self.timeout_ms.is_none();
         match (self.flow, self.agent) {
@@ -179,7 +197,8 @@ pub(super) async fn submit(
     Json(body): Json<Submitted>,
 ) -> Result<Response, Problem> {
     let settings = house.desk.settings();
-    let submit = body.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
+    let submit =
+        body.with_input(&house, &who).await?.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
     let answered = house.desk.ask(&who.caller, Command::Submit(submit)).await?;
     let (Some(wait_ms), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else { return answer(&answered) };
     let mut response = answer(&answered)?;
