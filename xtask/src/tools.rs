@@ -1,4 +1,4 @@
-//! `cargo xtask tools`: the real agent tools that some tests run, from npm and PyPI, into `target/tools`.
+//! `cargo xtask tools`: the real programs that some tests run, from npm and PyPI, into `target/tools`.
 
 use crate::run::{Cmd, Failure, Result, Workspace};
 use std::path::Path;
@@ -15,28 +15,35 @@ const PACKAGES: [&str; 5] = [
 /// Programs that are there afterwards.
 const PROGRAMS: [&str; 5] = ["node", "codex", "claude", "gemini", "opencode"];
 
-/// The one that is written in Python, and brings half of PyPI with it.
+/// The agent tool that is written in Python, and brings half of PyPI with it.
 const AIDER: &str = "aider-chat==0.86.2";
+
+/// Sends requests that follow from the OpenAPI document, and compares the answers with it.
+const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");
     npm(&folder)?;
-    // Without it its tests are skipped and say so, but for the continuous integration; it takes a Python that not every machine has.
-    match aider(&folder) {
-        Err(Failure(why)) if std::env::var_os("CI").is_none_or(|value| value != "true") => {
-            eprintln!("    aider is not installed: {why}");
-            Ok(())
+    // Without them their tests are skipped and say so, but for the continuous integration; they take a Python that not every machine has.
+    for (name, package) in [("aider", AIDER), ("schemathesis", SCHEMATHESIS)] {
+        match python(&folder, name, package) {
+            Err(Failure(why)) if std::env::var_os("CI").is_none_or(|value| value != "true") => {
+                eprintln!("    {name} is not installed: {why}");
+            }
+            installed => installed?,
         }
-        installed => installed,
     }
+    Ok(())
 }
 
-fn aider(folder: &Path) -> Result {
-    if folder.join("aider/bin/aider").exists() {
+/// A program from PyPI with everything that it needs, in a folder of its own.
+fn python(folder: &Path, name: &str, package: &str) -> Result {
+    if folder.join(name).join("bin").join(name).exists() {
         return Ok(());
     }
-    Cmd::new("python3", "-m venv aider").run(folder)?;
-    Cmd::new(folder.join("aider/bin/pip"), "install --quiet --disable-pip-version-check").arg(AIDER).run(folder)
+    Cmd::new("python3", "-m venv").arg(name).run(folder)?;
+    let pip = folder.join(name).join("bin/pip");
+    Cmd::new(pip, "install --quiet --disable-pip-version-check").arg(package).run(folder)
 }
 
 fn npm(folder: &Path) -> Result {

@@ -25,6 +25,15 @@ pub type Changed = Result<(Loaded, Vec<String>), Error>;
 /// Changes settings by name, seen at a revision.
 pub type Change = dyn Fn(&str, &BTreeMap<String, serde_json::Value>) -> Changed + Send + Sync;
 
+/// Begins content that comes in parts.
+pub type Begin = dyn Fn() -> Result<Box<dyn Upload>, Error> + Send + Sync;
+
+/// Opens the file of a blob.
+pub type Open = dyn Fn(&Hash) -> Result<Option<File>, Error> + Send + Sync;
+
+/// Removes a blob that nothing names; says whether it did.
+pub type Sweep = dyn Fn(&Hash) -> Result<bool, Error> + Send + Sync;
+
 /// What the server stands in front of. Whoever starts it knows the store and the files; the server knows neither.
 pub struct Desk {
     /// The folder that holds everything.
@@ -34,11 +43,11 @@ pub struct Desk {
     /// Puts long content where it belongs, before the command that names it. It may wait for the disk.
     pub stow: Box<dyn Fn(Command) -> Result<Command, Error> + Send + Sync>,
     /// Begins content that comes in parts. It may wait for the disk, and so may every part.
-    pub upload: Box<dyn Fn() -> Result<Box<dyn Upload>, Error> + Send + Sync>,
+    pub upload: Box<Begin>,
     /// The file of a blob, if it is there.
-    pub blob: Box<dyn Fn(&Hash) -> Result<Option<File>, Error> + Send + Sync>,
+    pub blob: Box<Open>,
     /// Removes a blob unless something names it.
-    pub sweep: Box<dyn Fn(&Hash) -> Result<bool, Error> + Send + Sync>,
+    pub sweep: Box<Sweep>,
     /// Who looks into the store.
     pub readers: Readers,
     /// The agents that are known.

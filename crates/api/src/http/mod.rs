@@ -34,7 +34,7 @@ mod tls;
 mod uploads;
 mod waits;
 
-pub use desk::{Change, Changed, Desk, Upload};
+pub use desk::{Begin, Change, Changed, Desk, Open, Sweep, Upload};
 pub use keys::{CODE_FILE, Code as OneTimeCode};
 pub use problem::status;
 pub use readers::Readers;

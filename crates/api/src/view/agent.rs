@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 use utoipa::ToSchema;
 
-/// An agent as it is shown. Builtin ones have a name, a kind and what they are about.
+/// An agent as it is shown. Builtin ones have a name, a kind and what they are about; those of the root also provider, command, url, concurrency,
+/// labels, held_until, held_until_ms and held_because.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Agent)]
 pub struct Shown {
@@ -23,13 +24,12 @@ pub struct Shown {
     pub about: String,
     /// What there is to say about one of the root's own.
     #[serde(flatten)]
-    #[schema(inline)]
+    #[schema(value_type = Object)]
     pub own: Option<Own>,
 }
 
 /// An agent of the root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = OwnAgent)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Own {
     /// Who answers for its limits.
     pub provider: String,
@@ -40,7 +40,6 @@ pub struct Own {
     /// How many at once.
     pub concurrency: usize,
     /// What people say about it.
-    #[schema(value_type = BTreeMap<String, String>)]
     pub labels: BTreeMap<Name, String>,
     /// Until when it gets no work.
     pub held_until: Option<String>,

@@ -10,7 +10,7 @@ const PAGE: usize = 500;
 
 /// The id of the task that is meant: a whole id, or a part of only one among the newest of the namespace.
 pub(crate) fn task(remote: &Remote, context: &Context, text: &str) -> Result<TaskId, Error> {
-    let Some(part) = lookup::part(text)? else { return Ok(text.parse().map_err(|error| lookup::bad_id(&error))?) };
+    let Some(part) = lookup::part(text)? else { return text.parse().map_err(|error| lookup::bad_id(&error)) };
     let (mut newest, mut cursor) = (Vec::new(), None);
     while newest.len() < lookup::NEWEST {
         let query =

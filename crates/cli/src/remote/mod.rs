@@ -136,10 +136,8 @@ impl Remote {
         let bytes = response.bytes().await.map_err(|error| self.trouble(&error, is_write))?;
         let said = serde_json::from_slice::<Problem>(&bytes);
         let error = said.map_or_else(|_| self.nonsense(&format!("it answers {status}")), Error::from);
-        Err(match error.code {
-            Code::NotAuthenticated => error.hint("RELAYMESH_TOKEN holds the token, or `--token-file` names its file"),
-            _ => error,
-        })
+        let hint = "RELAYMESH_TOKEN holds the token, or `--token-file` names its file";
+        Err(if error.code == Code::NotAuthenticated { error.hint(hint) } else { error })
     }
 
     fn read<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Error> {

@@ -115,6 +115,9 @@ pub fn document() -> Value {
         "description": "A token from `relaymesh token create`; scopes: ro, rw, admin, agent.",
     });
     document["components"]["schemas"]["Problem"] = problem_schema();
+    for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
+        shape(schema);
+    }
     for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             complete(method, operation);
@@ -122,6 +125,37 @@ pub fn document() -> Value {
     }
     document
 }
+
+/// Says what ids and names look like, wherever they are texts.
+fn shape(schema: &mut Value) {
+    let parts = schema.get_mut("allOf").and_then(Value::as_array_mut);
+    parts.into_iter().flatten().for_each(shape);
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let kind = &property["type"];
+        let is_text =
+            kind == "string" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "string"));
+        if let (true, Some((_, pattern))) = (is_text, FIELDS.iter().find(|(known, _)| known == name)) {
+            property["pattern"] = json!(pattern);
+        }
+    }
+}
+
+/// What ids and names in documents look like.
+const FIELDS: [(&str, &str); 12] = [
+    ("namespace", NAME),
+    ("agent", NAME),
+    ("to", NAME),
+    ("from", NAME),
+    ("holder", NAME),
+    ("task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("message", "^msg_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("request_id", "^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("input_hash", "^[0-9a-fA-F]{64}$"),
+    ("ask", "^[0-9a-fA-F]{64}$"),
+    ("priority", "^(high|normal|low)$"),
+];
 
 /// What ids in addresses look like. Under `/dead`, an id may be one of three things.
 const FORMS: [(&str, &str, &str); 8] = [

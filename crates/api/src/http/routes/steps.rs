@@ -8,12 +8,12 @@ use crate::{
         json::{Json, Query, Said},
     },
     lookup, time,
-    view::{Attempts, LogPart, RunningAttempt, ShownStep, View},
+    view::{Attempts, Changed, LogPart, RunningAttempt, ShownStep, View},
 };
 use axum::extract::Path;
 use relaymesh_core::{
     content::Media,
-    id::{StepId, TaskId, WorkerId},
+    id::{LeaseToken, StepId, TaskId, WorkerId},
     task::Status,
 };
 use relaymesh_runtime::{
@@ -23,7 +23,7 @@ use relaymesh_runtime::{
     world::{Hold, Outcome},
 };
 use relaymesh_store::Content;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     fs::File,
@@ -141,6 +141,37 @@ fn part(path: &std::path::Path, offset: u64) -> io::Result<(String, u64, bool)> 
     Ok((String::from_utf8_lossy(&bytes).into_owned(), next, is_end))
 }
 
+/// A step that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Claimed {
+    /// Its task.
+    #[schema(value_type = String)]
+    task: TaskId,
+    /// Its place.
+    step: u16,
+    /// Its fence.
+    epoch: u32,
+    /// What is shown when it is ended.
+    #[schema(value_type = String)]
+    lease: LeaseToken,
+    /// Who works.
+    #[schema(value_type = String)]
+    worker: WorkerId,
+    /// Without a word for longer than this, it is somebody else's.
+    lease_ms: u64,
+    /// A token that is good for this attempt alone.
+    token: String,
+}
+
+/// A worker that was heard.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Heartbeat)]
+pub(super) struct Beaten {
+    /// Who.
+    #[schema(value_type = String)]
+    worker: WorkerId,
+}
+
 /// Who works, and for how long without a word.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,7 +186,7 @@ pub(super) struct Claim {
 /// Takes a ready step to work on it from outside. The token in the answer is good for this attempt and dies with it.
 #[utoipa::path(
     post, path = "/tasks/{id}/steps/{step}/claim", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
-    request_body = Claim, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)),
+    request_body = Claim, security(("token" = ["rw", "agent"])), responses((status = 200, body = Claimed)),
 )]
 pub(super) async fn claim(
     house: State,
@@ -177,9 +208,8 @@ pub(super) async fn claim(
     let answer = house.desk.ask(&who.caller, Command::Claim { step, worker, lease_ms }).await?;
     let Answer::Claimed(hold) = answer else { return Err(unexpected().into()) };
     let token = house.keys.issue(Bound { step, epoch: hold.epoch, namespace, agent });
-    Ok(Said(json!({
-        "task": task, "step": index, "epoch": hold.epoch, "lease": hold.token, "worker": worker, "lease_ms": lease_ms, "token": token,
-    })))
+    let (epoch, lease) = (hold.epoch, hold.token);
+    Ok(Said(json!(Claimed { task, step: index, epoch, lease, worker, lease_ms, token })))
 }
 
 /// Who is still there.
@@ -194,11 +224,11 @@ pub(super) struct Beat {
 /// A worker is still there: all its leases begin anew.
 #[utoipa::path(
     post, path = "/workers/heartbeat", tag = "steps", request_body = Beat, security(("token" = ["rw", "agent"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = Beaten)),
 )]
 pub(super) async fn heartbeat(house: State, who: Who, Json(beat): Json<Beat>) -> Answered {
     house.desk.ask(&who.caller, Command::Heartbeat { worker: beat.worker }).await?;
-    Ok(Said(json!({ "worker": beat.worker })))
+    Ok(Said(json!(Beaten { worker: beat.worker })))
 }
 
 /// How an attempt ended.
@@ -227,7 +257,7 @@ fn yes() -> bool {
 /// A worker from outside is done with a step, one way or the other.
 #[utoipa::path(
     post, path = "/tasks/{id}/steps/{step}/finish", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
-    request_body = Finish, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)),
+    request_body = Finish, security(("token" = ["rw", "agent"])), responses((status = 200, body = Changed)),
 )]
 pub(super) async fn finish(
     house: State,
@@ -254,5 +284,5 @@ pub(super) async fn finish(
     let hold = Hold { step: StepId { task, index }, epoch: finish.epoch, token: finish.lease };
     let answer = house.desk.ask(&who.caller, Command::Finish { hold, outcome }).await?;
     let Answer::Done { status } = answer else { return Err(unexpected().into()) };
-    Ok(Said(json!({ "task": task, "status": status })))
+    Ok(Said(json!(Changed { task, status })))
 }

@@ -60,7 +60,10 @@ fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error>
     let wanted = args.filter.wanted_there(remote, context)?;
     let (found, _, mut after) = newest_there(remote, &wanted, args.lines)?;
     found.iter().for_each(|found| found.show(context.json));
-    while args.follow {
+    if !args.follow {
+        return Ok(Exit::Done);
+    }
+    loop {
         // Every event is a reason to look; what fits is said by the log.
         let mut events = remote.events(&[("after", Some(after.to_string()))])?;
         loop {
@@ -72,5 +75,4 @@ fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error>
             }
         }
     }
-    Ok(Exit::Done)
 }

@@ -78,18 +78,17 @@ fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error>
         output::value(&document(*only)?);
         return Ok(Exit::Done);
     }
-    let mut cursor = None;
-    while args.all {
+    let (mut cursor, mut is_last) = (None, !args.all);
+    while !is_last {
         let query =
             [("namespace", Some(context.namespace.to_string())), ("limit", Some("500".to_owned())), ("cursor", cursor)];
         let page: Page = remote.get(&["tasks"], &query)?;
         named.extend(page.tasks.iter().map(|task| task.task));
         cursor = page.next.map(|next| next.to_string());
-        if cursor.is_none() {
-            // Lists begin with the newest.
-            named.reverse();
-            break;
-        }
+        is_last = cursor.is_none();
+    }
+    if args.all {
+        named.reverse(); // lists begin with the newest
     }
     let mut progress = Progress::new("exported:", named.len() as u64);
     for (done, task) in (1..).zip(named) {
