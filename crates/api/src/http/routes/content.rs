@@ -22,6 +22,7 @@ use relaymesh_core::{
     content::{ContentRef, Media},
     hash::{Hash, Parts},
     id::TaskId,
+    name::Name,
     task::TaskRows,
 };
 use relaymesh_store::{Content, ContentKey};
@@ -128,6 +129,9 @@ fn part(mut file: File) -> Result<Option<(Bytes, File)>, Error> {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UploadQuery {
+    /// The team or project it is for.
+    #[param(value_type = Option<String>)]
+    namespace: Option<Name>,
     /// The SHA-256 of all bytes: if they come to another one, nothing is kept.
     #[param(value_type = Option<String>)]
     sha256: Option<Hash>,
@@ -157,6 +161,7 @@ pub(super) async fn upload(
     Query(query): Query<UploadQuery>,
     request: HttpRequest,
 ) -> Result<Response, Problem> {
+    let namespace = who.namespace(query.namespace)?;
     house.uploads.check()?;
     let max = house.desk.settings().payload_max_bytes;
     let too_long = || {
@@ -188,7 +193,7 @@ pub(super) async fn upload(
     let until_ms = house.uploads.keep(blob, who.caller.author.clone());
     let about = [("hash", hash.to_string()), ("bytes", bytes.to_string())];
     let about = about.each_ref().map(|(name, value)| (*name, value.as_str()));
-    house.desk.note(&who.caller, "content.upload", None, &about).await?;
+    house.desk.note(&who.caller, "content.upload", Some(&namespace), &about).await?;
     Ok((StatusCode::CREATED, Said(json!(Uploaded { hash, bytes, until_ms }))).into_response())
 }
 
