@@ -1,4 +1,4 @@
-//! `cargo xtask tools`: the real agent tools that some tests run, from npm and PyPI, into `target/tools`.
+//! `cargo xtask tools`: the real programs that some tests run, from npm and PyPI, into `target/tools`.
 
 use crate::run::{Cmd, Failure, Result, Workspace};
 use std::path::Path;
@@ -16,7 +16,8 @@ const PACKAGES: [&str; 5] = [
 const PROGRAMS: [&str; 5] = ["node", "codex", "claude", "gemini", "opencode"];
 
 /// What is written in Python, each in a folder of its own: the folder, which is the program's name, too, and the package.
-const PYTHON: [(&str, &str); 2] = [("aider", "aider-chat==0.86.2"), ("phoenix", "arize-phoenix==20.26.1")];
+const PYTHON: [(&str, &str); 3] =
+    [("aider", "aider-chat==0.86.2"), ("phoenix", "arize-phoenix==20.26.1"), ("schemathesis", "schemathesis==4.32.5")];
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");

@@ -119,6 +119,8 @@ codes! {
     "0048" WrongMethod      "wrong_method" Usage ["writes are POST; /api/v1/openapi.json lists every route"];
     "0050" TooSlow          "too_slow" Usage [];
     "0051" OpenAddress      "open_address" Usage ["set `http_tls_cert` and `http_tls_key`, or listen on 127.0.0.1"];
+    "0055" InTheClear       "in_the_clear" Usage ["use https://; a tunnel (`ssh -L`) makes a daemon elsewhere one on 127.0.0.1"];
+    "0056" LocalOnly        "local_only" Usage ["run it on the daemon's own machine, without `--url` and RELAYMESH_URL"];
     "0007" NoFile         "no_file"         NotFound      [];
     "0008" NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
     "0009" NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
@@ -148,6 +150,7 @@ codes! {
     "0022" DaemonFailed   "daemon_failed"   Io            ["`relaymesh up` in another terminal shows what it says"];
     "0023" Stopping       "stopping"        InUse         ["repeat the command: it starts the daemon again"];
     "0024" NoDaemon       "no_daemon"       NotFound      ["`relaymesh up` starts one; so does every command that needs one"];
+    "0054" Unreachable      "unreachable" NotFound ["`--url` or RELAYMESH_URL says where the daemon is; `relaymesh status` on its machine says where it listens"];
     "0025" DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
     "0026" Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
     "0027" Busy           "busy"            InUse         ["try again in a moment"];
@@ -361,6 +364,9 @@ mod tests {
         RM0051 open_address
         RM0052 no_content
         RM0053 no_token
+        RM0054 unreachable
+        RM0055 in_the_clear
+        RM0056 local_only
         ");
         known.dedup_by_key(|(number, _)| *number);
         assert_eq!(known.len(), Code::ALL.len(), "two codes have one number");

@@ -10,15 +10,18 @@ use relaymesh_store::{Reader, TaskFilter};
 /// A part of an id must be this long.
 const PART_CHARS_MIN: usize = 4;
 /// Parts of ids are looked for among this many of the newest tasks.
-const NEWEST: usize = 1000;
+pub const NEWEST: usize = 1000;
 /// How many tasks are read at once.
 const PAGE: usize = 256;
 
 /// The rows of the task with this id, or with the only id among the newest that begins or ends like this.
 pub fn task(reader: &mut (impl Reader + ?Sized), text: &str) -> Result<TaskRows, Error> {
-    let id = match text.parse::<TaskId>() {
-        Ok(id) => id,
-        Err(error) => by_part(reader, text)?.ok_or_else(|| Error::new(Code::BadId, error.to_string()))?,
+    let id = match part(text)? {
+        Some(part) => {
+            let newest = reader.tasks(&TaskFilter::default(), None, NEWEST)?;
+            only(&newest.iter().map(|task| task.id).collect::<Vec<_>>(), &part)?
+        }
+        None => text.parse().map_err(|error| bad_id(&error))?,
     };
     reader.task(id)?.ok_or_else(|| Error::new(Code::NoTask, format!("there is no task {id} in this root")))
 }
@@ -51,28 +54,36 @@ pub fn each_task<R: Reader + ?Sized>(
     }
 }
 
-fn by_part(reader: &mut (impl Reader + ?Sized), text: &str) -> Result<Option<TaskId>, Error> {
+/// The part of an id that this is, if it is one; `None` for a whole id. What is neither is an error.
+pub fn part(text: &str) -> Result<Option<String>, Error> {
+    let Err(error) = text.parse::<TaskId>() else { return Ok(None) };
     let part = text.strip_prefix(TaskId::PREFIX).unwrap_or(text).to_ascii_uppercase();
     let plausible = (PART_CHARS_MIN..26).contains(&part.len()) && part.bytes().all(|c| c.is_ascii_alphanumeric());
-    if !plausible {
-        return Ok(None);
-    }
-    let tasks = reader.tasks(&TaskFilter::default(), None, NEWEST)?;
+    if plausible { Ok(Some(part)) } else { Err(bad_id(&error)) }
+}
+
+/// The only one of these that begins or ends like this.
+pub fn only(ids: &[TaskId], part: &str) -> Result<TaskId, Error> {
     let fits = |id: &TaskId| {
         let text = id.to_string();
         let ulid = &text[TaskId::PREFIX.len()..];
-        ulid.starts_with(&part) || ulid.ends_with(&part)
+        ulid.starts_with(part) || ulid.ends_with(part)
     };
-    let found: Vec<TaskId> = tasks.iter().map(|task| task.id).filter(fits).collect();
+    let found: Vec<TaskId> = ids.iter().copied().filter(fits).collect();
     match found[..] {
         [] => Err(Error::new(Code::NoTask, format!("none of the newest {NEWEST} tasks begins or ends with `{part}`"))),
-        [only] => Ok(Some(only)),
+        [only] => Ok(only),
         [first, second, ..] => {
             let message = format!("`{part}` could be any of {} tasks, such as {first} and {second}", found.len());
             Err(Error::new(Code::BadId, message)
                 .hint("the end of an id tells more than its beginning, which is the time"))
         }
     }
+}
+
+/// What to say about a text that is no id.
+pub fn bad_id(error: &dyn std::fmt::Display) -> Error {
+    Error::new(Code::BadId, error.to_string())
 }
 
 #[cfg(test)]

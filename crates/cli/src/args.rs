@@ -1,6 +1,14 @@
 //! The arguments that every command has, and those that several share.
 
-use crate::{commands::Command, error::Error, settings};
+use crate::{
+    commands::{
+        Command,
+        reach::{Reach, local_only},
+    },
+    error::{Code, Error},
+    remote::{self, Remote},
+    settings,
+};
 use clap::{Args, Parser};
 use relaymesh_api::flow;
 use relaymesh_core::{
@@ -12,7 +20,10 @@ use relaymesh_core::{
     },
 };
 use relaymesh_runtime::driver::Caller;
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
+
+/// Where the token for a daemon elsewhere is, unless in a file.
+const TOKEN_VARIABLE: &str = "RELAYMESH_TOKEN";
 
 const AFTER_HELP: &str = "\
 Try it:
@@ -48,6 +59,15 @@ pub(crate) struct Global {
     /// The team or project that it is about; without one, `default`
     #[arg(long, global = true, value_name = "NS", env = "RELAYMESH_NAMESPACE")]
     namespace: Option<Name>,
+    /// The daemon elsewhere that it is about, instead of the root: https://HOST:PORT
+    #[arg(long, global = true, value_name = "URL", env = "RELAYMESH_URL")]
+    url: Option<String>,
+    /// The file that holds the token for it; without one, RELAYMESH_TOKEN is the token
+    #[arg(long, global = true, value_name = "FILE", env = "RELAYMESH_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// The certificates to trust for it, in PEM; without one, those of the system
+    #[arg(long, global = true, value_name = "FILE", env = "RELAYMESH_CA")]
+    ca: Option<PathBuf>,
     /// JSON on stdout, and errors as JSON on stderr
     #[arg(long, global = true)]
     json: bool,
@@ -65,12 +85,14 @@ pub(crate) struct Context {
     pub(crate) namespace_given: Option<Name>,
     pub(crate) json: bool,
     pub(crate) no_daemon: bool,
+    /// The daemon elsewhere that it is about, instead of the root.
+    pub(crate) remote: Option<Arc<Remote>>,
     /// Who asks; it stands on the log.
     pub(crate) caller: Caller,
 }
 
 impl Global {
-    /// What the command gets to see.
+    /// What the command gets to see; before it is known where the daemon is.
     pub(crate) fn context(&self) -> Context {
         Context {
             root: self.root.clone(),
@@ -78,7 +100,34 @@ impl Global {
             namespace_given: self.namespace.clone(),
             json: self.json,
             no_daemon: self.no_daemon,
+            remote: None,
             caller: caller(),
+        }
+    }
+
+    /// The daemon elsewhere that a command with this reach is about, if it is about one.
+    pub(crate) fn remote(&self, reach: Reach) -> Result<Option<Arc<Remote>>, Error> {
+        // An empty variable is none.
+        let url = self.url.as_deref().filter(|url| !url.is_empty());
+        match (reach, url) {
+            (Reach::Program, _) | (_, None) => Ok(None),
+            (Reach::Here, Some(url)) => Err(local_only(url)),
+            (Reach::Anywhere, Some(url)) => Ok(Some(Arc::new(Remote::new(url, &self.token()?, self.ca.as_deref())?))),
+        }
+    }
+
+    /// The token. Never from the arguments: everybody on a machine can read those.
+    fn token(&self) -> Result<String, Error> {
+        let text = match &self.token_file {
+            Some(file) => String::from_utf8_lossy(&remote::read_file(file)?).into_owned(),
+            None => std::env::var(TOKEN_VARIABLE).unwrap_or_default(),
+        };
+        match text.trim() {
+            "" => {
+                let error = Error::new(Code::NotAuthenticated, "there is no token to show to the daemon");
+                Err(error.hint(format!("{TOKEN_VARIABLE} holds the token, or `--token-file` names its file")))
+            }
+            token => Ok(token.to_owned()),
         }
     }
 }
@@ -113,6 +162,17 @@ impl Key {
     /// A key that no other submit has.
     pub(crate) fn anew() -> Self {
         Self { key: None, request_id: None, new: true }
+    }
+
+    /// What a submit by HTTP says about it.
+    pub(crate) fn put(&self, body: &mut serde_json::Value) {
+        let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
+        if let Some(id) = self.request_id.or(fresh) {
+            body["request_id"] = serde_json::json!(id);
+        }
+        if let Some(key) = &self.key {
+            body["key"] = serde_json::json!(key);
+        }
     }
 
     /// The request, ready for the log. What a step does not say about retries its agent says, and then the settings; they are no part of the fingerprint, so

@@ -1,39 +1,62 @@
 //! What a step asks of a person, as people see it.
 
-use crate::{output, time};
-pub(crate) use relaymesh_api::view::asked::{Asked, all, choose};
-use relaymesh_core::task::Task;
+use crate::{args::Context, error::Error, lookup, output, remote, root, time, view};
+use relaymesh_api::view::asked;
+pub(crate) use relaymesh_api::view::asked::{Asked, Shown, all};
 
 /// How much of an input people are shown. Programs get all of it.
 const INPUT_CHARS_MAX: usize = 2_000;
 
+/// What the step of this name asks; without one, the only one of the task that asks.
+pub(crate) fn look(context: &Context, task: &str, step: Option<&str>) -> Result<Shown, Error> {
+    if let Some(remote) = &context.remote {
+        let id = remote::task(remote, context, task)?.to_string();
+        let step = match step {
+            Some(step) => step.to_owned(),
+            None => asked::only(&remote.get::<view::Shown>(&["tasks", &id], &[])?)?,
+        };
+        return remote.get(&["approvals", &id, &step], &[]);
+    }
+    let mut reader = root::read(&context.root)?;
+    let rows = lookup::task(&mut reader, task)?;
+    let index = match step {
+        Some(step) => lookup::step(&rows, step)?.0,
+        None => {
+            let only = asked::only(&view::View::bare(rows.clone()).shown(false))?;
+            lookup::step(&rows, &only)?.0
+        }
+    };
+    Ok(Asked::load(&mut reader, &rows, index)?.shown())
+}
+
 /// All that one should know before deciding.
-pub(crate) fn to_text(asked: &Asked) -> String {
-    let Task { id, name, namespace, created_ms, .. } = &asked.task;
-    let from = asked.submitter.as_ref().map_or_else(String::new, |(who, from)| format!("{who}/{from}, "));
+pub(crate) fn to_text(asked: &Shown) -> String {
+    let Shown { task, name, namespace, created_ms, .. } = asked;
+    let from = asked.author.as_ref().zip(asked.source.as_ref());
+    let from = from.map_or_else(String::new, |(who, from)| format!("{who}/{from}, "));
     let facts = [
-        ("task", format!("{id} ({name}, namespace {namespace})")),
+        ("task", format!("{task} ({name}, namespace {namespace})")),
         ("from", format!("{from}submitted {}", time::rfc3339(*created_ms))),
         ("agent", asked.agent.to_string()),
         ("input", shown_input(asked)),
         ("until", until(asked)),
-        ("hash", asked.hash.to_string()),
+        ("hash", asked.ask.to_string()),
     ];
-    let asks = output::clean(&asked.ask.text).replace('\n', "\n  ");
+    let asks = output::clean(&asked.asks).replace('\n', "\n  ");
     let facts = output::table(&facts.map(|(name, value)| vec![name.to_owned(), value]));
-    format!("step `{}` of {id} asks:\n  {asks}\n{facts}", asked.name)
+    format!("step `{}` of {task} asks:\n  {asks}\n{facts}", asked.step)
 }
 
-fn shown_input(asked: &Asked) -> String {
-    let input = shortened(&asked.input.0.to_string());
-    asked.input.1.as_ref().map_or_else(|| input.clone(), |note| format!("{input} ({note})"))
+fn shown_input(asked: &Shown) -> String {
+    let input = shortened(&asked.input.to_string());
+    asked.input_note.as_ref().map_or_else(|| input.clone(), |note| format!("{input} ({note})"))
 }
 
 /// Until when somebody has to decide.
-pub(crate) fn until(asked: &Asked) -> String {
-    match asked.due_ms {
-        0 => "-".to_owned(),
-        due_ms => format!("{}, then it is denied", time::rfc3339(due_ms)),
+pub(crate) fn until(asked: &Shown) -> String {
+    match asked.deadline_ms {
+        None => "-".to_owned(),
+        Some(due_ms) => format!("{}, then it is denied", time::rfc3339(due_ms)),
     }
 }
 

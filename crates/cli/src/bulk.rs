@@ -24,6 +24,7 @@ use std::{
 const WINDOW: usize = 64;
 
 /// What became of them.
+#[derive(Default)]
 pub(crate) struct Outcome {
     done: u64,
     failed: u64,
@@ -41,18 +42,12 @@ pub(crate) fn all<T>(
     let warn = |alert: Alert| output::note(&session::warning(&alert));
     let link = Link::open(context, Missing::Refuse, Work::Nothing, warn)?;
     let mut progress = Progress::new(what, commands.len() as u64);
-    let mut outcome = Outcome { done: 0, failed: 0, first: None };
+    let mut outcome = Outcome::default();
     let mut waiting: VecDeque<(T, Receiver<Result<Answer, Error>>)> = VecDeque::new();
     let mut settle = |(about, answer): (T, Receiver<Result<Answer, Error>>)| {
         let answer = answer.recv().unwrap_or_else(|_| Err(Error::new(Code::DaemonGone, "the driver has ended")));
         tell(&about, answer.as_ref());
-        match answer {
-            Ok(_) => outcome.done += 1,
-            Err(error) => {
-                outcome.failed += 1;
-                outcome.first.get_or_insert(error);
-            }
-        }
+        outcome.add(answer.map(drop));
         progress.tell(outcome.done + outcome.failed);
     };
     for (about, command) in commands {
@@ -71,6 +66,17 @@ pub(crate) fn all<T>(
 }
 
 impl Outcome {
+    /// One more is over.
+    pub(crate) fn add(&mut self, answer: Result<(), Error>) {
+        match answer {
+            Ok(()) => self.done += 1,
+            Err(error) => {
+                self.failed += 1;
+                self.first.get_or_insert(error);
+            }
+        }
+    }
+
     /// How many were done; an error if some were not, with the code of the first of them.
     pub(crate) fn count(self, what: &str) -> Result<u64, Error> {
         let total = self.done + self.failed;

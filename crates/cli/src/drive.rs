@@ -155,7 +155,7 @@ impl Drive<'_> {
         self.task = Some(task);
         let pos = self.reader.head()?.pos;
         let rows = self.rows(task)?;
-        self.watch.begin(how, &rows, pos);
+        self.watch.begin(how, &View::bare(rows).shown(false), pos);
         for event in self.early.drain(..).filter(|event| event.task == task) {
             self.watch.event(&event);
         }
@@ -180,7 +180,7 @@ impl Drive<'_> {
                     answer?;
                     let rows = self.rows(task)?;
                     let view = View::load(&mut self.reader, rows)?;
-                    self.watch.end(&view);
+                    self.watch.end(&view.shown(false));
                     return Ok(Exit::of(view.rows.task.status));
                 }
                 Message::Alert(alert) => self.watch.note(&session::warning(&alert)),
@@ -227,11 +227,11 @@ impl Drive<'_> {
         }
         match self.link {
             Link::Here(_) => {
-                self.watch.blocked(&rows);
+                self.watch.blocked(&View::bare(rows).shown(false));
                 Ok(Some(Exit::NotEnded))
             }
             Link::Daemon(_) => {
-                self.watch.waits(&rows);
+                self.watch.waits(&View::bare(rows).shown(false));
                 Ok(None)
             }
         }

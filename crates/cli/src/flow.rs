@@ -7,7 +7,10 @@ pub(crate) mod graph;
 mod json;
 mod yaml;
 
-use crate::error::{Code, Error, Place};
+use crate::{
+    args::{Context, Key},
+    error::{Code, Error, Place},
+};
 use relaymesh_agents::Agents;
 use relaymesh_api::flow::{bad_flow, beginning};
 pub(crate) use relaymesh_api::flow::{refused, schema};
@@ -16,6 +19,7 @@ use relaymesh_core::{
     suggest,
     task::request::{self, Request, StepRequest},
 };
+use serde_json::{Value, json};
 use std::{
     io::{ErrorKind, Read as _},
     path::Path,
@@ -26,6 +30,21 @@ const FLOW_BYTES_MAX: usize = 8 << 20;
 
 /// Reads a flow; `-` is stdin.
 pub(crate) fn read(path: &Path, agents: &Agents) -> Result<Request, Error> {
+    read_for(path, Some(agents))
+}
+
+/// The body of a submit of this flow to a daemon elsewhere. Everything is checked here, but for the agents, which only that daemon knows.
+pub(crate) fn body(path: &Path, argument: Option<&str>, key: &Key, context: &Context) -> Result<Value, Error> {
+    let request = given(read_for(path, None)?, argument)?;
+    let mut body = json!({ "namespace": context.namespace, "flow": request });
+    if let Some(given) = &request.given {
+        body["input"] = given.clone();
+    }
+    key.put(&mut body);
+    Ok(body)
+}
+
+fn read_for(path: &Path, agents: Option<&Agents>) -> Result<Request, Error> {
     let file = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
     let text = text(path, Wanted::Flow)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
@@ -33,8 +52,8 @@ pub(crate) fn read(path: &Path, agents: &Agents) -> Result<Request, Error> {
     parse(&text, &file, is_json, agents)
 }
 
-/// The flow in this text; errors are said to be in `file`.
-pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: &Agents) -> Result<Request, Error> {
+/// The flow in this text; errors are said to be in `file`. Without agents, whoever is named is taken to be there.
+pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: Option<&Agents>) -> Result<Request, Error> {
     let request = if is_json { json::parse(text) } else { yaml::parse(text) };
     let request = request.map_err(|mut error| {
         if let Some(place) = &mut error.place {
@@ -45,7 +64,9 @@ pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: &Agents) -> R
         }
         error
     })?;
-    crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
+    if let Some(agents) = agents {
+        crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
+    }
     schema::results(&request).map_err(|(error, at)| error.at(text_place(text, file, &at)))?;
     check(&request).map_err(|(error, at)| error.at(at.and_then(|at| text_place(text, file, &at))))?;
     Ok(request)
@@ -79,7 +100,7 @@ pub(crate) fn given(request: Request, argument: Option<&str>) -> Result<Request,
 }
 
 /// Reads a JSON value given as an argument: the value itself, `@FILE`, or `-` for stdin.
-pub(crate) fn input(argument: &str) -> Result<serde_json::Value, Error> {
+pub(crate) fn input(argument: &str) -> Result<Value, Error> {
     let text = match argument.strip_prefix('@') {
         Some(file) => text(Path::new(file), Wanted::Input)?,
         None if argument == "-" => text(Path::new("-"), Wanted::Input)?,

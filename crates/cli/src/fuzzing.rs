@@ -29,14 +29,14 @@ pub struct Said {
 /// Reads the text of a flow file, as `relaymesh run` does.
 pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
     let is_json = language == Language::Json;
-    flow::parse(text, "flow", is_json, &relaymesh_agents::Agents::default()).map_err(|error| said(&error))
+    flow::parse(text, "flow", is_json, Some(&relaymesh_agents::Agents::default())).map_err(|error| said(&error))
 }
 
 /// Reads the text of a settings file; gives all settings as such a text.
 pub fn settings(text: &str) -> Result<String, Said> {
     let loaded =
         Layers::default().over(Some(text)).map_err(|error| said(&settings::shown(error, Path::new("root"))))?;
-    let rows = relaymesh_api::view::setting::to_json(&loaded);
+    let rows = serde_json::json!(relaymesh_api::view::setting::shown(&loaded));
     let values = rows.as_array().into_iter().flatten().map(|row| format!("{}:{}", row["name"], row["value"]));
     Ok(format!("{{{}}}", values.collect::<Vec<_>>().join(",")))
 }

@@ -32,6 +32,7 @@ mod link;
 mod lookup;
 mod output;
 mod progress;
+mod remote;
 mod root;
 mod secrets;
 mod session;
@@ -46,6 +47,7 @@ use clap::{
     CommandFactory as _, Parser as _,
     error::{ContextKind, ErrorKind},
 };
+use commands::reach::Reach;
 use error::{Code, Error};
 use std::process::ExitCode;
 
@@ -60,8 +62,12 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    let context = cli.global.context();
-    let checked = if cli.command.has_root() { root::is_folder(&context.root) } else { Ok(()) };
+    let mut context = cli.global.context();
+    let reach = cli.command.reach();
+    let checked = cli.global.remote(reach).and_then(|remote| {
+        context.remote = remote;
+        if reach == Reach::Program || context.remote.is_some() { Ok(()) } else { root::is_folder(&context.root) }
+    });
     match checked.and_then(|()| cli.command.run(&context)) {
         Ok(exit) => exit.into(),
         Err(error) => failed(&error, context.json),
@@ -113,6 +119,14 @@ fn help_instead(answer: &clap::Error) -> Option<String> {
 
 /// The parser repeats those that it has from the environment, and they are everywhere.
 fn without_globals(usage: &str) -> String {
-    let globals = ["--root <DIR> ", "--namespace <NS> ", "--no-daemon ", "--json "];
+    let globals = [
+        "--root <DIR> ",
+        "--namespace <NS> ",
+        "--url <URL> ",
+        "--token-file <FILE> ",
+        "--ca <FILE> ",
+        "--no-daemon ",
+        "--json ",
+    ];
     globals.iter().fold(usage.to_owned(), |usage, global| usage.replace(global, ""))
 }

@@ -2,9 +2,9 @@
 
 use crate::{output, time};
 use relaymesh_agents::quoted;
-use relaymesh_api::view::took_ms;
-pub(crate) use relaymesh_api::view::{View, content, result};
-use relaymesh_core::task::{Status, Step};
+use relaymesh_api::view::ShownStep;
+pub(crate) use relaymesh_api::view::{Shown, View, content};
+use relaymesh_core::task::Status;
 
 /// How much of a result or an error a table shows.
 const CELL_CHARS_MAX: usize = 60;
@@ -13,62 +13,60 @@ const CELL_CHARS_MAX: usize = 60;
 const COMMAND_CHARS_MAX: usize = 240;
 
 /// The task for people.
-pub(crate) fn to_text(view: &View, history: bool) -> String {
-    let task = &view.rows.task;
+pub(crate) fn to_text(task: &Shown, history: bool) -> String {
     let age = time::span(time::now_ms().saturating_sub(task.created_ms));
     let facts = [
-        ("task", task.id.to_string()),
+        ("task", task.task.to_string()),
         ("name", task.name.to_string()),
         ("namespace", task.namespace.to_string()),
         ("status", with_symbol(task.status)),
         ("created", format!("{} ({age} ago)", time::rfc3339(task.created_ms))),
         ("updated", time::rfc3339(task.updated_ms)),
-        ("key", task.idempotency_key.to_string()),
+        ("key", task.idempotency_key.clone()),
     ];
     let facts: Vec<Vec<String>> = facts.map(|(name, value)| vec![name.to_owned(), value]).to_vec();
-    let mut text = format!("{}\n\n{}", output::table(&facts), output::table(&step_table(view)));
-    if view.ran.iter().any(Option::is_some) {
-        text += &format!("\n\n{}", output::table(&process_table(view)));
+    let mut text = format!("{}\n\n{}", output::table(&facts), output::table(&step_table(task)));
+    if task.steps.iter().any(|step| step.ran.is_some()) {
+        text += &format!("\n\n{}", output::table(&process_table(task)));
     }
     if history {
-        text += &format!("\n\n{}", output::table(&history_table(view)));
+        text += &format!("\n\n{}", output::table(&history_table(task)));
     }
     text
 }
 
-fn step_table(view: &View) -> Vec<Vec<String>> {
+fn step_table(task: &Shown) -> Vec<Vec<String>> {
     let head = ["STEP", "AGENT", "STATUS", "ATTEMPT", "EPOCH", "TOOK", "RESULT OR ERROR"];
-    let row = |(index, step): (u16, &Step)| {
+    let row = |step: &ShownStep| {
         vec![
-            step.spec.name.to_string(),
-            step.spec.agent.to_string(),
+            step.step.to_string(),
+            step.agent.to_string(),
             with_symbol(step.status),
-            format!("{}/{}", step.attempt, step.spec.retry.max_attempts),
+            format!("{}/{}", step.attempt, step.max_attempts),
             step.epoch.to_string(),
-            took_ms(step).map_or_else(|| "-".to_owned(), time::span),
-            outcome(view, index, step),
+            step.took_ms.map_or_else(|| "-".to_owned(), time::span),
+            outcome(step),
         ]
     };
-    std::iter::once(head.map(str::to_owned).to_vec()).chain(view.rows.indexed().map(row)).collect()
+    std::iter::once(head.map(str::to_owned).to_vec()).chain(task.steps.iter().map(row)).collect()
 }
 
-fn outcome(view: &View, index: u16, step: &Step) -> String {
-    let result = view.results[usize::from(index)].as_ref().map(ToString::to_string);
-    let asks =
-        (step.status == Status::Waiting).then(|| step.spec.approve.as_ref().map(|ask| format!("asks: {}", ask.text)));
-    let text = result.or_else(|| asks.flatten()).or_else(|| step.error.clone());
+fn outcome(step: &ShownStep) -> String {
+    let result = step.delivered().map(ToString::to_string);
+    let asks = || step.asks.as_ref().filter(|_| step.status == Status::Waiting).map(|asks| format!("asks: {asks}"));
+    let text = result.or_else(asks).or_else(|| step.error.clone());
     text.map_or_else(|| "-".to_owned(), |text| output::short(&text, CELL_CHARS_MAX))
 }
 
 /// The last process of each step: what ran, and how it ended.
-fn process_table(view: &View) -> Vec<Vec<String>> {
+fn process_table(task: &Shown) -> Vec<Vec<String>> {
     let head = ["STEP", "PID", "ENDED", "STDOUT", "STDERR", "COMMAND"];
-    let rows = view.rows.steps.iter().zip(&view.ran).filter_map(|(step, ran)| {
-        let ran = ran.as_ref()?;
+    let rows = task.steps.iter().filter_map(|step| {
+        let ran = step.ran.as_ref()?;
         let words = std::iter::once(ran.program.display().to_string()).chain(ran.arguments.iter().cloned());
         let command: Vec<String> = words.map(|word| quoted(&word)).collect();
         Some(vec![
-            step.spec.name.to_string(),
+            step.step.to_string(),
             ran.pid.to_string(),
             ran.how_it_ended(),
             format!("{} bytes", ran.stdout_bytes),
@@ -79,12 +77,12 @@ fn process_table(view: &View) -> Vec<Vec<String>> {
     std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
 }
 
-fn history_table(view: &View) -> Vec<Vec<String>> {
+fn history_table(task: &Shown) -> Vec<Vec<String>> {
     let head = ["STEP", "EPOCH", "OUTCOME", "STARTED", "TOOK", "WORKER", "WHY"];
-    let rows = view.rows.steps.iter().flat_map(|step| {
-        step.history.iter().map(|attempt| {
+    let rows = task.steps.iter().flat_map(|step| {
+        step.history.iter().flatten().map(|attempt| {
             vec![
-                step.spec.name.to_string(),
+                step.step.to_string(),
                 attempt.epoch.to_string(),
                 attempt.outcome.to_string(),
                 time::rfc3339(attempt.started_ms),

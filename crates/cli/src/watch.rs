@@ -13,12 +13,10 @@ mod bars;
 mod last;
 mod say;
 
-use crate::{args::Context, error::Error, output, view::View};
+use crate::{args::Context, error::Error, output};
 use bars::Bars;
-use relaymesh_core::{
-    id::TaskId,
-    task::{Status, TaskRows},
-};
+use relaymesh_api::view::{Shown, ShownStep};
+use relaymesh_core::{id::TaskId, task::Status};
 use relaymesh_runtime::driver::{Event, StepEvent};
 pub(crate) use say::merged;
 use serde_json::json;
@@ -78,25 +76,25 @@ impl Watch {
         }
     }
 
-    /// The task is durable. `rows` are at least as new as the log at `pos`; they are shown unless events are going to
+    /// The task is durable. `task` is at least as new as the log at `pos`; it is shown unless events are going to
     /// tell the same from the start.
-    pub(crate) fn begin(&mut self, how: Begin, rows: &TaskRows, pos: u64) {
+    pub(crate) fn begin(&mut self, how: Begin, task: &Shown, pos: u64) {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
-        self.shown = vec![None; rows.steps.len()];
-        self.name_width = rows.steps.iter().map(|step| step.spec.name.as_str().len()).max().unwrap_or(0);
+        self.shown = vec![None; task.steps.len()];
+        self.name_width = task.steps.iter().map(|step| step.step.as_str().len()).max().unwrap_or(0);
         match &mut self.mode {
-            Mode::Json => output::line(&say::begun_json(how, rows).to_string()),
-            Mode::Quiet | Mode::Lines => output::note(&say::begun(how, rows)),
+            Mode::Json => output::line(&say::begun_json(how, task).to_string()),
+            Mode::Quiet | Mode::Lines => output::note(&say::begun(how, task)),
             Mode::Bars(bars) => {
-                output::note(&say::begun(how, rows));
-                bars.begin(rows, self.name_width);
+                output::note(&say::begun(how, task));
+                bars.begin(task, self.name_width);
             }
         }
         if matches!(how, Begin::Merged | Begin::Found) {
             self.seen_pos = pos;
-            self.sync(rows);
+            self.sync(task);
         }
     }
 
@@ -118,11 +116,11 @@ impl Watch {
         }
     }
 
-    /// Shows whatever the rows say that was not shown yet.
-    pub(crate) fn sync(&mut self, rows: &TaskRows) {
-        self.grow(rows.steps.len());
-        for (index, step) in rows.indexed() {
-            self.step(rows.task.id, &StepEvent::of(index, step), None);
+    /// Shows whatever is new in how the task stands.
+    pub(crate) fn sync(&mut self, task: &Shown) {
+        self.grow(task.steps.len());
+        for step in &task.steps {
+            self.step(task.task, &event(step), None);
         }
     }
 
@@ -154,39 +152,38 @@ impl Watch {
     }
 
     /// The task has ended; its result goes to stdout.
-    pub(crate) fn end(&mut self, view: &View) {
-        self.sync(&view.rows);
+    pub(crate) fn end(&mut self, task: &Shown) {
+        self.sync(task);
         if let Mode::Bars(bars) = &mut self.mode {
             bars.end();
         }
         if matches!(self.mode, Mode::Json) {
-            output::line(&say::ended_json(view).to_string());
+            output::line(&say::ended_json(task).to_string());
             return;
         }
-        output::note(&say::ended(view, self.started.elapsed()));
-        if let Some(result) = view.result() {
-            output::value(&result);
+        output::note(&say::ended(task, self.started.elapsed()));
+        if let Some(result) = task.delivered() {
+            output::value(result);
         }
     }
 
     /// Nothing can go on before a person has decided.
-    pub(crate) fn blocked(&mut self, rows: &TaskRows) {
+    pub(crate) fn blocked(&mut self, task: &Shown) {
         if let Mode::Json = self.mode {
-            output::line(&say::blocked_json(rows).to_string());
+            output::line(&say::blocked_json(task).to_string());
         } else {
-            self.leave(&say::blocked(rows));
+            self.leave(&say::blocked(task));
         }
     }
 
     /// The same, and somebody else may decide meanwhile: said once for each step that waits.
-    pub(crate) fn waits(&mut self, rows: &TaskRows) {
-        let waiting = rows.indexed().filter(|(_, step)| step.status == Status::Waiting);
-        let waiting: Vec<u16> = waiting.map(|(index, _)| index).collect();
+    pub(crate) fn waits(&mut self, task: &Shown) {
+        let waiting: Vec<u16> = task.waiting().map(|step| step.index).collect();
         if self.said_waiting != waiting {
             if let Mode::Json = self.mode {
-                output::line(&say::blocked_json(rows).to_string());
+                output::line(&say::blocked_json(task).to_string());
             } else {
-                self.note(&say::blocked(rows));
+                self.note(&say::blocked(task));
             }
             self.said_waiting = waiting;
         }
@@ -225,5 +222,19 @@ impl Watch {
             Mode::Lines if before.is_none() && step.status == Status::Pending => {}
             Mode::Lines => output::note(&say::step(step, self.started.elapsed(), self.name_width)),
         }
+    }
+}
+
+/// How the step stands.
+fn event(step: &ShownStep) -> StepEvent {
+    StepEvent {
+        index: step.index,
+        name: step.step.clone(),
+        agent: step.agent.clone(),
+        lane: step.priority,
+        status: step.status,
+        attempt: step.attempt,
+        epoch: step.epoch,
+        error: step.error.clone(),
     }
 }

@@ -33,6 +33,22 @@ impl Hash {
     }
 }
 
+/// SHA-256 of bytes that come in parts.
+#[derive(Debug, Clone, Default)]
+pub struct Parts(sha2::Sha256);
+
+impl Parts {
+    /// The next part.
+    pub fn update(&mut self, part: &[u8]) {
+        self.0.update(part);
+    }
+
+    /// The hash of all of them.
+    pub fn hash(self) -> Hash {
+        Hash(self.0.finalize().into())
+    }
+}
+
 /// Why a text is not a hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a hash is 64 hexadecimal digits, found {found} characters that are not")]

@@ -55,7 +55,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use blobs::FileBlobs;
+pub use blobs::{FileBlobs, NewBlob};
 pub use gauges::{Gauges, Lane};
 pub use health::{BlobNames, Room};
 pub use options::{Options, Sync};

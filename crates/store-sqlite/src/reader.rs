@@ -49,6 +49,12 @@ impl SqliteReader {
         Ok(Self { connection: connect::reader(&root)?, root })
     }
 
+    /// Whether anything names this blob.
+    pub(crate) fn names_blob(&mut self, hash: &Hash) -> Result<bool, Error> {
+        let failed = |error| failure::sqlite("cannot read whether a blob is named", &error);
+        life::is_named(&self.connection, hash).map_err(failed)
+    }
+
     /// Whether the store in `root` knows all that it has acknowledged: `Amnesia` or `Damaged` when not. What is read is
     /// then older than what somebody was told. The sidecar is asked first: it is written after each commit, so beside a
     /// running writer the store is never behind what it said a moment ago.

@@ -7,12 +7,13 @@ use crate::{
     metrics::{Counts, Form},
 };
 use relaymesh_agents::Agents;
-use relaymesh_core::name::Name;
+use relaymesh_core::{hash::Hash, name::Name};
 use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Glance, Handle},
     settings::{Loaded, Settings},
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use relaymesh_store::Blob;
+use std::{collections::BTreeMap, fs::File, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, task};
 
 /// How long the driver may take to say how it stands.
@@ -24,6 +25,15 @@ pub type Changed = Result<(Loaded, Vec<String>), Error>;
 /// Changes settings by name, seen at a revision.
 pub type Change = dyn Fn(&str, &BTreeMap<String, serde_json::Value>) -> Changed + Send + Sync;
 
+/// Begins content that comes in parts.
+pub type Begin = dyn Fn() -> Result<Box<dyn Upload>, Error> + Send + Sync;
+
+/// Opens the file of a blob.
+pub type Open = dyn Fn(&Hash) -> Result<Option<File>, Error> + Send + Sync;
+
+/// Removes a blob that nothing names; says whether it did.
+pub type Sweep = dyn Fn(&Hash) -> Result<bool, Error> + Send + Sync;
+
 /// What the server stands in front of. Whoever starts it knows the store and the files; the server knows neither.
 pub struct Desk {
     /// The folder that holds everything.
@@ -32,6 +42,12 @@ pub struct Desk {
     pub handle: Handle,
     /// Puts long content where it belongs, before the command that names it. It may wait for the disk.
     pub stow: Box<dyn Fn(Command) -> Result<Command, Error> + Send + Sync>,
+    /// Begins content that comes in parts. It may wait for the disk, and so may every part.
+    pub upload: Box<Begin>,
+    /// The file of a blob, if it is there.
+    pub blob: Box<Open>,
+    /// Removes a blob unless something names it.
+    pub sweep: Box<Sweep>,
     /// Who looks into the store.
     pub readers: Readers,
     /// The agents that are known.
@@ -46,6 +62,15 @@ pub struct Desk {
     pub counts: Arc<Counts>,
     /// The metrics. Reads the store, so it is called on a thread that may wait.
     pub metrics: Box<dyn Fn(Glance, Form) -> Result<String, Error> + Send + Sync>,
+}
+
+/// Content that comes in parts. One that is not finished is gone.
+pub trait Upload: Send {
+    /// The next part.
+    fn write(&mut self, part: &[u8]) -> Result<(), Error>;
+
+    /// Makes it durable. As long as the blob's value lives, nobody removes it.
+    fn finish(self: Box<Self>) -> Result<Blob, Error>;
 }
 
 impl Desk {

@@ -17,8 +17,9 @@ use crate::{
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use relaymesh_core::{
+    id::TaskId,
     name::Name,
-    op::{Kind, Op},
+    op::{Kind, Op, Scope},
 };
 use relaymesh_store::{Reader, StoredOp};
 use serde_json::json;
@@ -45,6 +46,7 @@ struct Line {
     pos: u64,
     namespace: Option<Name>,
     kind: Option<Kind>,
+    task: Option<TaskId>,
     text: Bytes,
 }
 
@@ -55,10 +57,15 @@ pub(super) struct Wanted {
     pub(super) namespace: Option<Name>,
     /// Only of these kinds; of all if there is none.
     pub(super) kinds: Vec<Kind>,
+    /// Only about this task.
+    pub(super) task: Option<TaskId>,
 }
 
 impl Wanted {
     fn fits(&self, line: &Line, principal: &Principal) -> bool {
+        if self.task.is_some() && self.task != line.task {
+            return false;
+        }
         let Some(namespace) = &line.namespace else { return principal.grant.namespaces.is_none() };
         principal.grant.admits(namespace)
             && self.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
@@ -192,11 +199,12 @@ fn line(stored: &StoredOp) -> Result<Line, Error> {
     if stored.stub().is_some() {
         let data = json!({ "pos": pos, "gone": true, "hash": stored.hash });
         let text = format!("id: {pos}\nevent: Gone\ndata: {data}\n\n").into();
-        return Ok(Line { pos, namespace: None, kind: None, text });
+        return Ok(Line { pos, namespace: None, kind: None, task: None, text });
     }
     let op = Op::decode(pos, &stored.bytes).map_err(|error| Error::new(Code::Damaged, format!("op {pos}: {error}")))?;
     let kind = op.body.kind();
-    let data = entry::to_json(&op, stored.hash);
+    let data = json!(entry::shown(&op, stored.hash));
     let text = format!("id: {pos}\nevent: {kind:?}\ndata: {data}\n\n").into();
-    Ok(Line { pos, namespace: Some(op.header.namespace), kind: Some(kind), text })
+    let task = if let Scope::Task(task) = op.header.scope { Some(task) } else { None };
+    Ok(Line { pos, namespace: Some(op.header.namespace), kind: Some(kind), task, text })
 }

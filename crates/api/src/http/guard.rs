@@ -11,6 +11,7 @@ use super::{
     problem::Problem,
     rate::Rate,
     serve::Peer,
+    uploads::Uploads,
     waits::{Room, Waits},
 };
 use crate::{
@@ -50,6 +51,7 @@ pub(super) struct House {
     pub(super) waits: Waits,
     pub(super) room: Room,
     pub(super) under_way: UnderWay,
+    pub(super) uploads: Arc<Uploads>,
     pub(super) feed: Feed,
     pub(super) address: IpAddr,
     pub(super) is_tls: bool,

@@ -32,12 +32,13 @@ mod stall;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod uploads;
 mod waits;
 
-pub use desk::{Change, Changed, Desk};
+pub use desk::{Begin, Change, Changed, Desk, Open, Sweep, Upload};
 pub use keys::{CODE_FILE, Code as OneTimeCode};
 pub use problem::status;
 pub use readers::Readers;
-pub use routes::document;
+pub use routes::{BASE, document};
 pub use serve::{Listening, bind, serve};
 pub use tls::Certificate;

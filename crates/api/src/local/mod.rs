@@ -29,6 +29,7 @@ use relaymesh_runtime::{
     settings::Loaded,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Grows with every change of a message.
 pub const PROTOCOL: u32 = 5;
@@ -126,13 +127,14 @@ pub struct Fault {
 }
 
 /// How the daemon is. [`Status::health`] says whether that is well.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
     /// Its process.
     pub pid: u32,
     /// Which program it is.
     pub version: String,
     /// The node that the root belongs to.
+    #[schema(value_type = String)]
     pub node: NodeId,
     /// Since when it is up.
     pub started_ms: u64,
@@ -169,7 +171,7 @@ pub struct Status {
 }
 
 /// An agent, or a provider with all its agents, that gets no work for a while.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HeldAgent {
     /// Who.
     pub who: String,
@@ -203,6 +205,13 @@ impl Status {
             disk_needed_bytes: 0,
             held: Vec::new(),
         }
+    }
+}
+
+impl Fault {
+    /// An error with this code, as somebody else has told it.
+    pub fn new(code: String, message: String, hints: Vec<String>) -> Self {
+        Self { code, message, hints }
     }
 }
 

@@ -7,13 +7,77 @@ use crate::{
 };
 use relaymesh_core::{
     hash::Hash,
-    id::StepId,
+    id::{StepId, TaskId},
     name::Name,
     op::Op,
     task::{Status, Step, Task, TaskRows, spec::Ask},
 };
 use relaymesh_store::{Reader, TaskFilter};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// What a step asks, as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Approval)]
+pub struct Shown {
+    /// Its task.
+    #[schema(value_type = String)]
+    pub task: TaskId,
+    /// What people call the task.
+    #[schema(value_type = String)]
+    pub name: Name,
+    /// The team or project it belongs to.
+    #[schema(value_type = String)]
+    pub namespace: Name,
+    /// What the step is called.
+    #[schema(value_type = String)]
+    pub step: Name,
+    /// Who is to do it.
+    #[schema(value_type = String)]
+    pub agent: Name,
+    /// What it asks.
+    pub asks: String,
+    /// The hash of the question: what a decision must cite.
+    #[schema(value_type = String)]
+    pub ask: Hash,
+    /// When it is denied unless somebody decides.
+    pub deadline_ms: Option<u64>,
+    /// What the step will be given.
+    pub input: Value,
+    /// What is known of it only when it runs.
+    pub input_note: Option<String>,
+    /// Who submitted the task, unless the log has let go of it.
+    #[schema(value_type = Option<String>)]
+    pub author: Option<Name>,
+    /// From where.
+    #[schema(value_type = Option<String>)]
+    pub source: Option<Name>,
+    /// When it was submitted.
+    pub created_ms: u64,
+}
+
+/// Everything that asks for a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Approvals)]
+pub struct All {
+    /// The most urgent first.
+    pub approvals: Vec<Shown>,
+}
+
+/// What whoever decided is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ApprovalDecided)]
+pub struct Decided {
+    /// The task.
+    #[schema(value_type = String)]
+    pub task: TaskId,
+    /// Where it rests now.
+    #[schema(value_type = String)]
+    pub status: Status,
+    /// Whether it was agreed to.
+    pub approved: bool,
+}
 
 /// What a step asks.
 pub struct Asked {
@@ -55,15 +119,25 @@ impl Asked {
         })
     }
 
-    /// The same for programs.
-    pub fn to_json(&self) -> Value {
-        let Task { id, name, namespace, created_ms, .. } = &self.task;
-        let (author, source) = self.submitter.as_ref().map(|(who, from)| (who, from)).unzip();
-        json!({
-            "task": id, "name": name, "namespace": namespace, "step": self.name, "agent": self.agent,
-            "asks": self.ask.text, "ask": self.hash, "deadline_ms": (self.due_ms > 0).then_some(self.due_ms),
-            "input": self.input.0, "input_note": self.input.1, "author": author, "source": source, "created_ms": created_ms,
-        })
+    /// The same as it is shown.
+    pub fn shown(self) -> Shown {
+        let Task { id, name, namespace, created_ms, .. } = self.task;
+        let (author, source) = self.submitter.unzip();
+        Shown {
+            task: id,
+            name,
+            namespace,
+            step: self.name,
+            agent: self.agent,
+            asks: self.ask.text,
+            ask: self.hash,
+            deadline_ms: (self.due_ms > 0).then_some(self.due_ms),
+            input: self.input.0,
+            input_note: self.input.1,
+            author,
+            source,
+            created_ms,
+        }
     }
 }
 
@@ -88,22 +162,18 @@ pub fn all(reader: &mut (impl Reader + ?Sized), namespace: &Name) -> Result<Vec<
     Ok(found)
 }
 
-/// The step of this name or place; without one, the only one that asks.
-pub fn choose(rows: &TaskRows, step: Option<&str>) -> Result<u16, Error> {
-    if let Some(text) = step {
-        return lookup::step(rows, text).map(|(index, _)| index);
-    }
-    let asking: Vec<(u16, &Step)> = rows.indexed().filter(|(_, step)| step.status == Status::Waiting).collect();
+/// The name of the only step that asks.
+pub fn only(task: &super::Shown) -> Result<String, Error> {
+    let asking: Vec<&str> = task.waiting().map(|step| step.step.as_str()).collect();
     match asking[..] {
-        [(index, _)] => Ok(index),
+        [only] => Ok(only.to_owned()),
         [] => {
-            let message = format!("no step of {} asks for anything: it is {}", rows.task.id, rows.task.status);
+            let message = format!("no step of {} asks for anything: it is {}", task.task, task.status);
             Err(Error::new(Code::Refused, message).hint("`relaymesh approvals list` shows what is asked"))
         }
         _ => {
-            let names: Vec<&str> = asking.iter().map(|(_, step)| step.spec.name.as_str()).collect();
-            let message = format!("{} steps of {} ask: name one", names.len(), rows.task.id);
-            Err(Error::new(Code::Usage, message).hint(format!("they are: {}", names.join(", "))))
+            let message = format!("{} steps of {} ask: name one", asking.len(), task.task);
+            Err(Error::new(Code::Usage, message).hint(format!("they are: {}", asking.join(", "))))
         }
     }
 }

@@ -1,5 +1,10 @@
 //! What came to nothing: tasks and messages.
 
+mod shown;
+
+pub use shown::{All, Documents, Failed, Ids, Outcome, Shown};
+
+use super::export;
 use crate::{
     error::{Code, Error},
     lookup,
@@ -13,7 +18,7 @@ use relaymesh_core::{
     task::{Status, TaskRows},
 };
 use relaymesh_store::{Reader, TaskFilter};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 const PAGE: usize = 256;
@@ -52,7 +57,7 @@ pub struct Dead {
 }
 
 /// Which it is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// A task.
     Task(TaskId),
@@ -104,15 +109,10 @@ impl Selection {
 }
 
 impl Dead {
-    /// A few words for programs.
-    pub fn to_json(&self) -> Value {
-        let mut value = self.what.to_json();
-        value["name"] = json!(self.name);
-        value["agent"] = json!(self.agent);
-        value["end"] = json!(self.end);
-        value["died_ms"] = json!(self.died_ms);
-        value["why"] = json!(self.why);
-        value
+    /// The same as it is shown.
+    pub fn shown(self) -> Shown {
+        let Self { what, name, agent, end, died_ms, why, .. } = self;
+        Shown { ids: what.ids(), name, agent, end, died_ms, why }
     }
 }
 
@@ -126,10 +126,25 @@ impl What {
     }
 
     /// Its ids, for programs.
-    pub fn to_json(self) -> Value {
+    pub fn ids(self) -> Ids {
         match self {
-            Self::Task(task) => json!({ "task": task }),
-            Self::Message(thread, message) => json!({ "message": message, "thread": thread }),
+            Self::Task(task) => Ids { task: Some(task), message: None, thread: None },
+            Self::Message(thread, message) => Ids { task: None, message: Some(message), thread: Some(thread) },
+        }
+    }
+
+    /// Everything that is known of it.
+    pub fn document(self, reader: &mut (impl Reader + ?Sized)) -> Result<Value, Error> {
+        match self {
+            Self::Task(task) => {
+                let rows = lookup::task(reader, &task.to_string())?;
+                export::task(reader, rows)
+            }
+            Self::Message(thread, id) => {
+                let missing = || Error::new(Code::NoTask, format!("{id} is gone"));
+                let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))? else { return Err(missing()) };
+                export::message(reader, &rows.thread, rows.messages.get(&id).ok_or_else(missing)?)
+            }
         }
     }
 }

@@ -3,20 +3,82 @@
 use crate::time;
 use relaymesh_core::{
     hash::Hash,
+    id::{NodeId, OpId},
     message::Draft,
-    op::{Body, Held, HeldMessage, Op},
+    name::Name,
+    op::{Body, Held, HeldMessage, Op, Via},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
-/// The op for programs: one line.
-pub fn to_json(op: &Op, hash: Hash) -> Value {
+/// An op as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = AuditEntry)]
+pub struct Shown {
+    /// Its position on the log.
+    pub pos: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// When, in RFC 3339.
+    pub at: String,
+    /// Who.
+    #[schema(value_type = String)]
+    pub author: Name,
+    /// From where.
+    #[schema(value_type = String)]
+    pub source: Name,
+    /// At which node.
+    #[schema(value_type = String)]
+    pub node: NodeId,
+    /// In which namespace.
+    #[schema(value_type = String)]
+    pub namespace: Name,
+    /// What: ScheduleJob, CancelTask, …
+    pub kind: String,
+    /// About what.
+    pub scope: String,
+    /// What it says besides.
+    pub about: Map<String, Value>,
+    /// Its id.
+    #[schema(value_type = String)]
+    pub op: OpId,
+    /// Its hash, which covers the op before it.
+    #[schema(value_type = String)]
+    pub hash: Hash,
+    /// How it came in, if it came by HTTP.
+    #[schema(value_type = Option<Object>)]
+    pub via: Option<Via>,
+}
+
+/// A page of the log, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Audit)]
+pub struct Page {
+    /// Those that fit.
+    pub entries: Vec<Shown>,
+    /// Where to go on, as long as there may be more.
+    pub next: Option<u64>,
+}
+
+/// The op as it is shown.
+pub fn shown(op: &Op, hash: Hash) -> Shown {
     let header = &op.header;
-    json!({
-        "pos": op.pos, "at_ms": header.hlc.wall_ms, "at": time::rfc3339(header.hlc.wall_ms), "author": header.author,
-        "source": header.source, "node": header.origin, "namespace": header.namespace,
-        "kind": format!("{:?}", op.body.kind()), "scope": header.scope.to_string(), "about": about(&op.body),
-        "op": header.op_id, "hash": hash, "via": header.via.as_deref(),
-    })
+    Shown {
+        pos: op.pos,
+        at_ms: header.hlc.wall_ms,
+        at: time::rfc3339(header.hlc.wall_ms),
+        author: header.author.clone(),
+        source: header.source.clone(),
+        node: header.origin,
+        namespace: header.namespace.clone(),
+        kind: format!("{:?}", op.body.kind()),
+        scope: header.scope.to_string(),
+        about: about(&op.body),
+        op: header.op_id,
+        hash,
+        via: header.via.as_deref().cloned(),
+    }
 }
 
 /// What the op says besides: what people gave as a reason in full, everything that an agent or a sender wrote as hash and length,

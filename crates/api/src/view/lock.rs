@@ -2,15 +2,80 @@
 
 use crate::error::Error;
 use relaymesh_core::{
+    id::{LeaseToken, NodeId},
     kernel::Rows,
-    lock::{Lock, Repository},
+    lock::{Case, Key, Lock, Mode, Repository, RepositoryName},
     name::Name,
     op::HeldLock,
 };
 use relaymesh_store::Reader;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 const PAGE: usize = 256;
+
+/// A lock as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Lock)]
+pub struct Shown {
+    /// In which repository.
+    #[schema(value_type = String)]
+    pub repository: RepositoryName,
+    /// A key, or a path glob.
+    #[schema(value_type = String)]
+    pub key: Key,
+    /// Whether others may hold it as well.
+    #[schema(value_type = String)]
+    pub mode: Mode,
+    /// Whether upper and lower case are one.
+    #[schema(value_type = String)]
+    pub case: Case,
+    /// Who holds it.
+    #[schema(value_type = String)]
+    pub holder: Name,
+    /// The node that answers for them.
+    #[schema(value_type = String)]
+    pub owner: NodeId,
+    /// Its fence.
+    pub fence: u64,
+    /// Since when.
+    pub acquired_ms: u64,
+    /// Until when.
+    pub deadline_ms: u64,
+    /// What for.
+    pub purpose: String,
+}
+
+/// Every lock of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Locks)]
+pub struct All {
+    /// The locks.
+    pub locks: Vec<Shown>,
+}
+
+/// What whoever took a lock is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = LockHeld)]
+pub struct Held {
+    /// `TOKEN:FENCE`, to be shown when it is renewed or given back.
+    pub held: String,
+    /// The token alone.
+    #[schema(value_type = String)]
+    pub token: LeaseToken,
+    /// The fence alone.
+    pub fence: u64,
+    /// Until when it is held.
+    pub deadline_ms: u64,
+}
+
+/// What whoever gave a lock back is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = LockReleased)]
+pub struct Released {
+    /// It is.
+    pub released: bool,
+}
 
 /// Tells of every lock of a namespace.
 pub fn each(
@@ -33,18 +98,27 @@ pub fn each(
 }
 
 /// One lock.
-pub fn to_json(repository: &Repository, lock: &Lock) -> Value {
-    json!({
-        "repository": repository.name, "key": lock.key, "mode": lock.mode, "case": lock.case, "holder": lock.holder,
-        "owner": lock.owner, "fence": lock.fence, "acquired_ms": lock.acquired_ms, "deadline_ms": lock.deadline_ms,
-        "purpose": lock.purpose,
-    })
+pub fn shown(repository: &Repository, lock: &Lock) -> Shown {
+    Shown {
+        repository: repository.name.clone(),
+        key: lock.key.clone(),
+        mode: lock.mode,
+        case: lock.case,
+        holder: lock.holder.clone(),
+        owner: lock.owner,
+        fence: lock.fence,
+        acquired_ms: lock.acquired_ms,
+        deadline_ms: lock.deadline_ms,
+        purpose: lock.purpose.clone(),
+    }
 }
 
-/// What whoever took a lock is given.
-pub fn held_json(held: HeldLock, deadline_ms: u64) -> Value {
-    let proof = format!("{}:{}", held.token, held.fence);
-    json!({ "held": proof, "token": held.token, "fence": held.fence, "deadline_ms": deadline_ms })
+impl Held {
+    /// What proves this lock, until then.
+    pub fn new(held: HeldLock, deadline_ms: u64) -> Self {
+        let HeldLock { token, fence } = held;
+        Self { held: format!("{token}:{fence}"), token, fence, deadline_ms }
+    }
 }
 
 /// The proof of a lock as text: `TOKEN:FENCE`.

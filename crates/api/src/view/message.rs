@@ -1,5 +1,9 @@
 //! Messages: what waits, what was handed out, what was said.
 
+mod shown;
+
+pub use shown::{Asking, Conversation, Delivered, Inbox, Replied, Spoken, Taken, Told, Waiting};
+
 use super::content;
 use crate::error::{Code, Error};
 use relaymesh_core::{
@@ -16,12 +20,21 @@ use serde_json::{Value, json};
 const NEVER_MS: u64 = u64::MAX >> 1;
 
 /// A message that waits, with what it says.
-pub fn waiting(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows, row: &Message) -> Result<Value, Error> {
-    Ok(json!({
-        "thread": rows.thread.id, "message": row.draft.id, "from": row.draft.from, "to": row.draft.to,
-        "priority": row.draft.priority, "reply_to": row.draft.reply_to, "deliveries": row.deliveries, "error": row.error,
-        "sent_ms": row.sent_ms, "due_ms": row.due_ms, "content": said(reader, row)?,
-    }))
+pub fn waiting(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows, row: &Message) -> Result<Waiting, Error> {
+    let draft = &row.draft;
+    Ok(Waiting {
+        thread: rows.thread.id,
+        message: draft.id,
+        from: draft.from.clone(),
+        to: draft.to.clone(),
+        priority: draft.priority,
+        reply_to: draft.reply_to,
+        deliveries: row.deliveries,
+        error: row.error.clone(),
+        sent_ms: row.sent_ms,
+        due_ms: row.due_ms,
+        content: said(reader, row)?,
+    })
 }
 
 /// What waits for an agent, urgent first: at most so many of each lane.
@@ -30,7 +43,7 @@ pub fn inbox(
     namespace: &Name,
     agent: &Name,
     limit: usize,
-) -> Result<Vec<Value>, Error> {
+) -> Result<Vec<Waiting>, Error> {
     let mut found = Vec::new();
     for priority in Priority::ALL {
         for (thread, id) in reader.inbox(namespace, agent, priority, NEVER_MS, limit)? {
@@ -46,30 +59,48 @@ pub fn inbox(
 }
 
 /// A message that was just handed out, with what proves it.
-pub fn delivered(reader: &mut (impl Reader + ?Sized), delivery: &Delivery) -> Result<Value, Error> {
+pub fn delivered(reader: &mut (impl Reader + ?Sized), delivery: &Delivery) -> Result<Delivered, Error> {
     let Delivery { thread, held, draft, content } = delivery;
     let missing = || Error::new(Code::Damaged, format!("the content of {} is missing", draft.id));
     let bytes = reader.bytes(*content)?.ok_or_else(missing)?;
     draft.content.check(&bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
     let said: Value = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes)));
-    Ok(json!({
-        "held": Proof { thread: *thread, held: *held }.to_string(), "thread": thread, "message": draft.id,
-        "from": draft.from, "to": draft.to, "priority": draft.priority, "reply_to": draft.reply_to, "content": said,
-    }))
+    Ok(Delivered {
+        held: Proof { thread: *thread, held: *held }.to_string(),
+        thread: *thread,
+        message: draft.id,
+        from: draft.from.clone(),
+        to: draft.to.clone(),
+        priority: draft.priority,
+        reply_to: draft.reply_to,
+        media: draft.content.media,
+        content: said,
+    })
 }
 
 /// A conversation, oldest first.
-pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows) -> Result<Vec<Value>, Error> {
+pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows) -> Result<Vec<Spoken>, Error> {
     sorted(rows)
         .into_iter()
         .map(|row| {
             let draft = &row.draft;
-            Ok(json!({
-                "thread": rows.thread.id, "message": draft.id, "from": draft.from, "to": draft.to, "state": row.state,
-                "priority": draft.priority, "reply_to": draft.reply_to, "answered_by": row.answered_by,
-                "asks": draft.asks.map(|asks| asks.task), "deliveries": row.deliveries, "epoch": row.epoch,
-                "dead": row.dead, "error": row.error, "sent_ms": row.sent_ms, "content": said(reader, row)?,
-            }))
+            Ok(Spoken {
+                thread: rows.thread.id,
+                message: draft.id,
+                from: draft.from.clone(),
+                to: draft.to.clone(),
+                state: row.state,
+                priority: draft.priority,
+                reply_to: draft.reply_to,
+                answered_by: row.answered_by,
+                asks: draft.asks.map(|asks| asks.task),
+                deliveries: row.deliveries,
+                epoch: row.epoch,
+                dead: row.dead,
+                error: row.error.clone(),
+                sent_ms: row.sent_ms,
+                content: said(reader, row)?,
+            })
         })
         .collect()
 }

@@ -9,7 +9,11 @@ pub mod lock;
 pub mod message;
 pub mod namespace;
 pub mod setting;
+mod shown;
 mod task;
 pub mod token;
 
+pub use shown::{
+    Accepted, Attempts, Changed, Ended, LogPart, Page, Purged, RunningAttempt, Shown, ShownStep, Submission, Summary,
+};
 pub use task::{View, content, progress, result, summary, took_ms};

@@ -7,8 +7,9 @@ use relaymesh_core::{
     namespace::{DEFAULT, Namespace},
 };
 use relaymesh_store::{Reader, TaskFilter};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 const PAGE: usize = 256;
 
@@ -29,15 +30,59 @@ pub struct Listed {
     pub locks: u64,
 }
 
-/// One namespace.
-pub fn to_json(name: &Name, listed: &Listed) -> Value {
-    let Listed { made, tasks, open_tasks, messages, open_messages, locks } = listed;
-    let made = made.as_ref();
-    json!({
-        "namespace": name, "tasks": tasks, "open_tasks": open_tasks, "messages": messages,
-        "open_messages": open_messages, "locks": locks, "created_ms": made.map(|made| made.created_ms),
-        "author": made.map(|made| &made.author), "about": made.map(|made| &made.about),
-    })
+/// A namespace as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Namespace)]
+pub struct Shown {
+    /// What it is called.
+    #[schema(value_type = String)]
+    pub namespace: Name,
+    /// Tasks in it.
+    pub tasks: u64,
+    /// Tasks in it that have not ended.
+    pub open_tasks: u64,
+    /// Messages in it.
+    pub messages: u64,
+    /// Messages in it that wait.
+    pub open_messages: u64,
+    /// Locks in it.
+    pub locks: u64,
+    /// When it was made, if it was.
+    pub created_ms: Option<u64>,
+    /// By whom.
+    #[schema(value_type = Option<String>)]
+    pub author: Option<Name>,
+    /// What it is for.
+    pub about: Option<String>,
+}
+
+/// Every namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Namespaces)]
+pub struct All {
+    /// By name.
+    pub namespaces: Vec<Shown>,
+}
+
+/// What whoever made a namespace is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = NamespaceCreated)]
+pub struct Created {
+    /// What it is called.
+    #[schema(value_type = String)]
+    pub namespace: Name,
+    /// Whether it is new.
+    pub created: bool,
+}
+
+impl Listed {
+    /// The same as it is shown.
+    pub fn shown(self, namespace: Name) -> Shown {
+        let Self { made, tasks, open_tasks, messages, open_messages, locks } = self;
+        let (created_ms, made) = (made.as_ref().map(|made| made.created_ms), made);
+        let (author, about) = made.map(|made| (made.author, made.about)).unzip();
+        Shown { namespace, tasks, open_tasks, messages, open_messages, locks, created_ms, author, about }
+    }
 }
 
 /// Every namespace that was made, the one that is always there, and those that something is in all the same.

@@ -2,7 +2,8 @@
 
 use crate::error::{Code, Error};
 use relaymesh_core::hash::Hash;
-use relaymesh_runtime::settings::{self, FILE, Layers, Loaded, Source, TABLE, Value};
+use relaymesh_runtime::settings::{self, FILE, Layers, Loaded, Source, TABLE, Value, history};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use std::{
     collections::BTreeMap,
@@ -11,16 +12,64 @@ use std::{
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
+use utoipa::ToSchema;
+
+/// A setting as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Setting)]
+pub struct Shown {
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub value: serde_json::Value,
+    /// What it would be.
+    pub default: serde_json::Value,
+    /// Where it comes from.
+    pub source: String,
+    /// When a change counts.
+    pub effect: String,
+    /// What it is for.
+    pub about: String,
+    /// The least that it may be.
+    pub min: Option<u64>,
+    /// The most.
+    pub max: Option<u64>,
+}
+
+/// Every setting, and which version of the file is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Settings)]
+pub struct All {
+    /// What a change must cite.
+    pub revision: String,
+    /// In the order of the contract.
+    pub settings: Vec<Shown>,
+    /// Names of those that were changed, if this is the answer to a change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_fields: Option<Vec<String>>,
+}
+
+/// When which settings changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SettingsHistory)]
+pub struct History {
+    /// Newest first.
+    #[schema(value_type = Vec<Object>)]
+    pub history: Vec<history::Entry>,
+}
 
 /// Every setting, in the order of the contract.
-pub fn to_json(loaded: &Loaded) -> serde_json::Value {
+pub fn shown(loaded: &Loaded) -> Vec<Shown> {
     let all = TABLE.iter().zip(loaded.settings.values().into_iter().zip(&loaded.sources));
-    let rows = all.map(|(setting, (value, source))| {
-        json!({
-            "name": setting.name, "value": plain(&value), "default": plain(&setting.default),
-            "source": source.as_str(), "effect": setting.effect.as_str(), "about": setting.about,
-            "min": setting.bound.map(|(min, _)| min), "max": setting.bound.map(|(_, max)| max),
-        })
+    let rows = all.map(|(setting, (value, source))| Shown {
+        name: setting.name.to_owned(),
+        value: plain(&value),
+        default: plain(&setting.default),
+        source: source.as_str().to_owned(),
+        effect: setting.effect.as_str().to_owned(),
+        about: setting.about.to_owned(),
+        min: setting.bound.map(|(min, _)| min),
+        max: setting.bound.map(|(_, max)| max),
     });
     rows.collect()
 }

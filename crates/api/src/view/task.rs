@@ -1,5 +1,6 @@
 //! A task for programs, with the results that its rows name.
 
+use super::{Shown, ShownStep, Summary};
 use crate::{
     error::{Code, Error},
     time,
@@ -32,6 +33,12 @@ impl View {
         Ok(Self { rows, results, ran })
     }
 
+    /// The rows alone, for whoever does not look at results.
+    pub fn bare(rows: TaskRows) -> Self {
+        let steps = rows.steps.len();
+        Self { rows, results: vec![None; steps], ran: vec![None; steps] }
+    }
+
     /// The same with what is kept in the root about the processes of its attempts.
     pub fn with_processes(mut self, root: &Path) -> Self {
         let task = self.rows.task.id;
@@ -57,38 +64,60 @@ impl View {
         }
     }
 
-    /// The task for programs.
-    pub fn to_json(&self, history: bool) -> Value {
+    /// The task as it is shown.
+    pub fn shown(&self, history: bool) -> Shown {
         let task = &self.rows.task;
-        let steps = self.rows.indexed().map(|(index, step)| self.step_json(index, step, history));
-        json!({
-            "task": task.id, "name": task.name, "namespace": task.namespace, "status": task.status,
-            "created_ms": task.created_ms, "updated_ms": task.updated_ms,
-            "idempotency_key": task.idempotency_key.to_string(), "fingerprint": task.fingerprint,
-            "trace_id": format!("{:032x}", task.trace_id), "cancel": task.cancel,
-            "failed_step": task.failing.map(|failing| self.name(failing.step)),
-            "result_hash": task.result_hash, "result": self.result(), "steps": steps.collect::<Vec<_>>(),
-        })
+        let steps = self.rows.indexed().map(|(index, step)| self.step(index, step, history));
+        Shown {
+            task: task.id,
+            name: task.name.clone(),
+            namespace: task.namespace.clone(),
+            status: task.status,
+            created_ms: task.created_ms,
+            updated_ms: task.updated_ms,
+            idempotency_key: task.idempotency_key.to_string(),
+            fingerprint: task.fingerprint,
+            trace_id: format!("{:032x}", task.trace_id),
+            cancel: task.cancel,
+            failed_step: task.failing.map(|failing| self.name(failing.step)),
+            result_hash: task.result_hash,
+            result: self.result().unwrap_or_default(),
+            steps: steps.collect(),
+        }
     }
 
-    /// One step for programs.
-    pub fn step_json(&self, index: u16, step: &Step, history: bool) -> Value {
-        let mut value = json!({
-            "step": step.spec.name, "index": index, "agent": step.spec.agent, "status": step.status,
-            "priority": step.spec.priority, "attempt": step.attempt, "max_attempts": step.spec.retry.max_attempts,
-            "epoch": step.epoch, "depends_on": step.spec.depends_on.iter().map(|of| self.name(*of)).collect::<Vec<_>>(),
-            "compensates": step.spec.compensates.map(|of| self.name(of)),
-            "due_ms": (step.due_ms > 0).then_some(step.due_ms), "took_ms": took_ms(step),
-            "asks": step.spec.approve.as_ref().map(|ask| &ask.text), "decided_by": step.decided_by,
-            "when": step.spec.when(), "foreach": step.spec.foreach(), "items": step.fan,
-            "item_of": step.spec.item().map(|item| self.name(item.of)),
-            "ran": self.ran[usize::from(index)],
-            "result": self.results[usize::from(index)], "error": step.error, "updated_ms": step.updated_ms,
-        });
-        if history {
-            value["history"] = json!(step.history);
+    /// The same for programs.
+    pub fn to_json(&self, history: bool) -> Value {
+        json!(self.shown(history))
+    }
+
+    /// One step as it is shown.
+    pub fn step(&self, index: u16, step: &Step, history: bool) -> ShownStep {
+        ShownStep {
+            step: step.spec.name.clone(),
+            index,
+            agent: step.spec.agent.clone(),
+            status: step.status,
+            priority: step.spec.priority,
+            attempt: step.attempt,
+            max_attempts: step.spec.retry.max_attempts,
+            epoch: step.epoch,
+            depends_on: step.spec.depends_on.iter().map(|of| self.name(*of)).collect(),
+            compensates: step.spec.compensates.map(|of| self.name(of)),
+            due_ms: (step.due_ms > 0).then_some(step.due_ms),
+            took_ms: took_ms(step),
+            asks: step.spec.approve.as_ref().map(|ask| ask.text.clone()),
+            decided_by: step.decided_by.clone(),
+            when: step.spec.when().map(ToString::to_string),
+            foreach: step.spec.foreach().map(ToString::to_string),
+            items: step.fan,
+            item_of: step.spec.item().map(|item| self.name(item.of)),
+            ran: self.ran[usize::from(index)].clone(),
+            result: self.results[usize::from(index)].clone().unwrap_or_default(),
+            error: step.error.clone(),
+            updated_ms: step.updated_ms,
+            history: history.then(|| step.history.clone()),
         }
-        value
     }
 
     /// The name of the step at this place.
@@ -98,13 +127,20 @@ impl View {
 }
 
 /// The task in one line of a list.
-pub fn summary(rows: &TaskRows) -> Value {
+pub fn summary(rows: &TaskRows) -> Summary {
     let Task { id, name, namespace, status, created_ms, updated_ms, key, .. } = &rows.task;
-    let (done, total) = progress(rows);
-    json!({
-        "task": id, "key": key, "name": name, "namespace": namespace, "status": status,
-        "created_ms": created_ms, "updated_ms": updated_ms, "steps_done": done, "steps": total,
-    })
+    let (steps_done, steps) = progress(rows);
+    Summary {
+        task: *id,
+        key: *key,
+        name: name.clone(),
+        namespace: namespace.clone(),
+        status: *status,
+        created_ms: *created_ms,
+        updated_ms: *updated_ms,
+        steps_done,
+        steps,
+    }
 }
 
 /// How many steps of the graph succeeded, and how many there are; compensations do not count.

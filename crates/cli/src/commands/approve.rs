@@ -3,7 +3,6 @@
 use super::decide::{Decision, decide};
 use crate::{args::Context, error::Error, exit::Exit};
 use relaymesh_core::hash::Hash;
-use relaymesh_runtime::driver::Command;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,5 +32,5 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let Args { id, step, yes, ask } = args;
     let step = step.as_deref();
     let decision = Decision { task: id, step, yes: *yes, cited: *ask, verb: "approve", event: "approved" };
-    decide(context, &decision, |step, ask| Command::Approve { step, ask })
+    decide(context, &decision, None)
 }

@@ -2,17 +2,16 @@
 
 use crate::{
     args::Context,
-    asked::{self, Asked},
+    asked::{self, Shown},
     error::{Code, Error},
     exit::Exit,
     link::{self, Missing},
-    lookup, output, root,
+    lookup, output,
+    remote::Remote,
+    root,
 };
-use relaymesh_core::{
-    hash::Hash,
-    id::{StepId, TaskId},
-    name::Name,
-};
+use relaymesh_api::view::asked::Decided;
+use relaymesh_core::{hash::Hash, id::TaskId, name::Name};
 use relaymesh_runtime::driver::{Answer, Command};
 use serde_json::json;
 
@@ -29,38 +28,50 @@ pub(super) struct Decision<'a> {
     pub(super) event: &'static str,
 }
 
-/// Shows what is asked, makes sure, and gives the command.
-pub(super) fn decide(
-    context: &Context,
-    decision: &Decision<'_>,
-    command: impl FnOnce(StepId, Hash) -> Command,
-) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let rows = lookup::task(&mut reader, decision.task)?;
-    let index = asked::choose(&rows, decision.step)?;
-    let asked = Asked::load(&mut reader, &rows, index)?;
+/// Shows what is asked, makes sure, and gives the decision. `reason` is that of a refusal.
+pub(super) fn decide(context: &Context, decision: &Decision<'_>, reason: Option<&str>) -> Result<Exit, Error> {
+    let asked = asked::look(context, decision.task, decision.step)?;
     output::note(&asked::to_text(&asked));
+    let (task, name) = (asked.task, &asked.step);
     match decision.cited {
-        Some(cited) if cited != asked.hash => {
-            let message = format!("step `{}` asks {}; the decision is about {cited}", asked.name, asked.hash);
-            let hint = format!("read what it asks now: `relaymesh approvals show {} {}`", rows.task.id, asked.name);
+        Some(cited) if cited != asked.ask => {
+            let message = format!("step `{name}` asks {}; the decision is about {cited}", asked.ask);
+            let hint = format!("read what it asks now: `relaymesh approvals show {task} {name}`");
             return Err(Error::new(Code::Refused, message).hint(hint));
         }
         Some(_) => {}
         None => confirm(decision)?,
     }
-    let answer = match link::once(context, Missing::Refuse, command(asked.step, asked.hash)) {
+    let given = match &context.remote {
+        Some(remote) => there(remote, &asked, reason),
+        None => here(context, &asked, reason),
+    };
+    let answer = match given {
         // Somebody was faster; what they decided is worth more than that this came too late.
         Err(error) if error.code == Code::Refused => {
-            let rows = lookup::task(&mut reader, &rows.task.id.to_string())?;
-            return Err(Asked::load(&mut reader, &rows, index).err().unwrap_or(error));
+            return Err(asked::look(context, &task.to_string(), Some(name.as_str())).err().unwrap_or(error));
         }
         answer => answer?,
     };
-    let task = rows.task.id;
-    let exit = say_done(context, decision.event, task, Some(&asked.name), &answer)?;
+    let exit = say_done(context, decision.event, task, Some(name), &answer)?;
     output::note(&format!("  next: `relaymesh task wait {task}`"));
     Ok(exit)
+}
+
+fn here(context: &Context, asked: &Shown, reason: Option<&str>) -> Result<Answer, Error> {
+    let rows = lookup::task(&mut root::read(&context.root)?, &asked.task.to_string())?;
+    let (step, ask) = (rows.step_id(lookup::step(&rows, asked.step.as_str())?.0), asked.ask);
+    let command = match reason {
+        None => Command::Approve { step, ask },
+        Some(reason) => Command::Deny { step, ask, reason: reason.to_owned() },
+    };
+    link::once(context, Missing::Refuse, command)
+}
+
+fn there(remote: &Remote, asked: &Shown, reason: Option<&str>) -> Result<Answer, Error> {
+    let body = json!({ "ask": asked.ask, "approve": reason.is_none(), "reason": reason });
+    let Decided { status, .. } = remote.post(&["approvals", &asked.task.to_string(), asked.step.as_str()], &body)?;
+    Ok(Answer::Done { status })
 }
 
 fn confirm(decision: &Decision<'_>) -> Result<(), Error> {

@@ -5,13 +5,15 @@ use crate::{
     error::Error,
     exit::Exit,
     link::{self, Missing},
-    output, root, time,
+    output,
+    remote::Remote,
+    root, time,
 };
 use clap::Subcommand;
-use relaymesh_api::view::lock;
+use relaymesh_api::view::lock::{self, All, Held, Released, Shown};
 use relaymesh_core::{
     id::LeaseToken,
-    lock::{Case, EDIT_TTL_MS, Key, Lock, Mode, Repository, RepositoryName},
+    lock::{Case, EDIT_TTL_MS, Key, Mode, RepositoryName},
     name::Name,
     op::HeldLock,
 };
@@ -109,49 +111,78 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Renew { held, repository, ttl_ms } => LockCommand::Renew { namespace, repository, held, ttl_ms },
         Command::Release { held, repository } => LockCommand::Release { namespace, repository, held },
     };
-    let answer = link::once(context, Missing::Make, DriverCommand::Lock(command))?;
-    if let Answer::Locked { held, deadline_ms } = answer {
-        let proof = format!("{}:{}", held.token, held.fence);
-        if context.json {
-            output::value(&lock::held_json(held, deadline_ms));
-        } else {
-            output::line(&proof);
-            output::note(&format!("yours until {}", time::rfc3339(deadline_ms)));
+    let held = match &context.remote {
+        Some(remote) => there(remote, command)?,
+        None => here(context, command)?,
+    };
+    match held {
+        Some(held) if context.json => output::value(&json!(held)),
+        Some(held) => {
+            output::line(&held.held);
+            output::note(&format!("yours until {}", time::rfc3339(held.deadline_ms)));
         }
-    } else if answer == Answer::Released {
-        if context.json {
-            output::value(&json!({ "released": true }));
-        } else {
-            output::note("released");
-        }
-    } else {
-        return Err(link::unexpected(&answer));
+        None if context.json => output::value(&json!(Released { released: true })),
+        None => output::note("released"),
     }
     Ok(Exit::Done)
 }
 
+/// What proves the lock; `None` when it was given back.
+fn here(context: &Context, command: LockCommand) -> Result<Option<Held>, Error> {
+    let answer = link::once(context, Missing::Make, DriverCommand::Lock(command))?;
+    if let Answer::Locked { held, deadline_ms } = answer {
+        return Ok(Some(Held::new(held, deadline_ms)));
+    }
+    if answer == Answer::Released { Ok(None) } else { Err(link::unexpected(&answer)) }
+}
+
+/// The same of a daemon elsewhere.
+fn there(remote: &Remote, command: LockCommand) -> Result<Option<Held>, Error> {
+    let proof = |held: HeldLock| format!("{}:{}", held.token, held.fence);
+    match command {
+        LockCommand::Acquire { namespace, repository, key, mode, case, holder, token, ttl_ms, purpose } => {
+            let body = json!({
+                "namespace": namespace, "repository": repository, "key": key, "shared": mode == Mode::Shared,
+                "fold_case": case == Case::Folded, "holder": holder, "token": token, "ttl_ms": ttl_ms, "purpose": purpose,
+            });
+            remote.post(&["locks"], &body).map(Some)
+        }
+        LockCommand::Renew { namespace, repository, held, ttl_ms } => {
+            let held = proof(held);
+            let body = json!({ "namespace": namespace, "repository": repository, "held": held, "ttl_ms": ttl_ms });
+            remote.post(&["locks", "renew"], &body).map(Some)
+        }
+        LockCommand::Release { namespace, repository, held } => {
+            let body = json!({ "namespace": namespace, "repository": repository, "held": proof(held) });
+            remote.post::<Released>(&["locks", "release"], &body).map(|_| None)
+        }
+    }
+}
+
 /// Works while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
+    let mut found = Vec::new();
+    if let Some(remote) = &context.remote {
+        found = remote.get::<All>(&["locks"], &[("namespace", Some(context.namespace.to_string()))])?.locks;
+    } else {
+        let mut reader = root::read(&context.root)?;
+        lock::each(&mut reader, &context.namespace, |repository, held| found.push(lock::shown(repository, held)))?;
+    }
     let mut lines =
         vec![["REPOSITORY", "KEY", "MODE", "HOLDER", "FENCE", "UNTIL", "PURPOSE"].map(str::to_owned).to_vec()];
-    lock::each(&mut reader, &context.namespace, |repository, held| {
-        if context.json {
-            output::line(&lock::to_json(repository, held).to_string());
-        } else {
-            lines.push(line(repository, held));
-        }
-    })?;
+    for shown in &found {
+        if context.json { output::line(&json!(shown).to_string()) } else { lines.push(line(shown)) }
+    }
     if !context.json {
         output::rows(&lines);
     }
     Ok(Exit::Done)
 }
 
-fn line(repository: &Repository, lock: &Lock) -> Vec<String> {
-    let over = if lock.is_expired(time::now_ms()) { " (over)" } else { "" };
+fn line(lock: &Shown) -> Vec<String> {
+    let over = if lock.deadline_ms <= time::now_ms() { " (over)" } else { "" };
     vec![
-        output::clean(repository.name.as_str()),
+        output::clean(lock.repository.as_str()),
         output::clean(lock.key.as_str()),
         lock.mode.to_string(),
         lock.holder.to_string(),

@@ -26,10 +26,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    let form = if args.openmetrics { Form::OpenMetrics } else { Form::Prometheus };
+    if let Some(remote) = &context.remote {
+        output::text(context, "metrics", &remote.metrics(form.content_type())?);
+        return Ok(Exit::Done);
+    }
     root::there(&context.root)?;
     let none = || Error::new(Code::NoDaemon, format!("no daemon runs for {}", context.root.display()));
     let client = Client::connect(&context.root, &context.caller)?.ok_or_else(none)?;
-    let form = if args.openmetrics { Form::OpenMetrics } else { Form::Prometheus };
     output::text(context, "metrics", &client.metrics(form)?);
     Ok(Exit::Done)
 }

@@ -24,6 +24,7 @@ pub(crate) mod msg;
 pub(crate) mod ns;
 pub(crate) mod open;
 pub(crate) mod purge;
+pub(crate) mod reach;
 pub(crate) mod reference;
 pub(crate) mod restore;
 pub(crate) mod run;
@@ -96,15 +97,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it is about a root.
-    pub(crate) fn has_root(&self) -> bool {
-        let about_the_program = matches!(
-            self,
-            Self::Explain(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) | Self::Bench(_)
-        );
-        !about_the_program
-    }
-
     /// Does it.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Error> {
         match self {

@@ -10,7 +10,7 @@ use crate::{
     root, time,
 };
 use clap::Subcommand;
-use relaymesh_api::view::namespace::{self, Listed};
+use relaymesh_api::view::namespace::{self, All, Created, Shown};
 use relaymesh_core::name::Name;
 use relaymesh_runtime::driver::{Answer, Command as DriverCommand};
 use relaymesh_store::Reader as _;
@@ -56,41 +56,48 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
 }
 
 fn create(context: &Context, name: Name, about: String) -> Result<Exit, Error> {
-    let answer = link::once(context, Missing::Make, DriverCommand::CreateNamespace { name, about })?;
-    let Answer::Namespace { name, is_new } = answer else { return Err(link::unexpected(&answer)) };
-    if context.json {
-        output::value(&json!({ "namespace": name, "created": is_new }));
+    let made = if let Some(remote) = &context.remote {
+        remote.post(&["namespaces"], &json!({ "name": name, "about": about }))?
     } else {
-        output::line(name.as_str());
-        output::note(if is_new { "created" } else { "it was there, and stays as it is" });
+        let answer = link::once(context, Missing::Make, DriverCommand::CreateNamespace { name, about })?;
+        let Answer::Namespace { name, is_new } = answer else { return Err(link::unexpected(&answer)) };
+        Created { namespace: name, created: is_new }
+    };
+    if context.json {
+        output::value(&json!(made));
+    } else {
+        output::line(made.namespace.as_str());
+        output::note(if made.created { "created" } else { "it was there, and stays as it is" });
     }
     Ok(Exit::Done)
 }
 
 /// Works while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let mut progress = Progress::new("looked at tasks:", reader.counts()?.0);
-    let found = namespace::find(&mut reader, &mut |seen| progress.tell(seen))?;
-    if context.json {
-        for (name, listed) in &found {
-            output::line(&namespace::to_json(name, listed).to_string());
+    let found = match &context.remote {
+        Some(remote) => remote.get::<All>(&["namespaces"], &[])?.namespaces,
+        None => {
+            let mut reader = root::read(&context.root)?;
+            let mut progress = Progress::new("looked at tasks:", reader.counts()?.0);
+            let found = namespace::find(&mut reader, &mut |seen| progress.tell(seen))?;
+            found.into_iter().map(|(name, listed)| listed.shown(name)).collect()
         }
+    };
+    if context.json {
+        found.iter().for_each(|shown| output::line(&json!(shown).to_string()));
         return Ok(Exit::Done);
     }
     let head = ["NAMESPACE", "TASKS", "OPEN", "MESSAGES", "OPEN", "LOCKS", "CREATED", "ABOUT"];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.extend(found.iter().map(|(namespace, listed)| line(namespace, listed)));
+    lines.extend(found.iter().map(line));
     output::rows(&lines);
     Ok(Exit::Done)
 }
 
-fn line(namespace: &Name, listed: &Listed) -> Vec<String> {
-    let Listed { made, tasks, open_tasks, messages, open_messages, locks } = listed;
+fn line(shown: &Shown) -> Vec<String> {
+    let Shown { namespace, tasks, open_tasks, messages, open_messages, locks, .. } = shown;
     let numbers = [tasks, open_tasks, messages, open_messages, locks].map(u64::to_string);
-    let (created, about) = match made {
-        Some(made) => (time::rfc3339(made.created_ms), output::short(&made.about, ABOUT_CHARS)),
-        None => ("-".to_owned(), String::new()),
-    };
+    let created = shown.created_ms.map_or_else(|| "-".to_owned(), time::rfc3339);
+    let about = output::short(shown.about.as_deref().unwrap_or_default(), ABOUT_CHARS);
     std::iter::once(namespace.to_string()).chain(numbers).chain([created, about]).collect()
 }

@@ -8,6 +8,7 @@ use crate::{
     exit::Exit,
     flow,
     link::Missing,
+    remote::{self, Followed},
     watch::Watch,
 };
 use relaymesh_runtime::driver::{Submit, Until};
@@ -57,6 +58,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let Some(remote) = &context.remote {
+        let body = flow::body(&args.flow, args.input.as_deref(), &args.key, context)?;
+        let patience = Patience { yes: args.yes, ..Patience::default() };
+        return remote::follow(remote, Followed::Submit(body), &mut Watch::new(context, args.watch), patience);
+    }
     let request = flow::read(&args.flow, &agents::read(&context.root)?)?;
     let request = flow::given(request, args.input.as_deref())?;
     let prepared = args.key.prepare(&request, context)?;

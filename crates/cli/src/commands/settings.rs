@@ -9,11 +9,11 @@ use crate::{
 use clap::Subcommand;
 use relaymesh_api::{local::Client, view::setting};
 use relaymesh_runtime::settings::{
-    Effect, Setting, TABLE,
+    Effect,
     history::{self, ENTRIES_MAX},
     page,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,28 +91,29 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 }
 
 fn show(context: &Context) -> Result<Exit, Error> {
-    let loaded = settings::current(context)?;
+    let found = match &context.remote {
+        Some(remote) => remote.get::<setting::All>(&["settings"], &[])?.settings,
+        None => setting::shown(&settings::current(context)?),
+    };
     if context.json {
-        output::value(&setting::to_json(&loaded));
+        output::value(&json!(found));
         return Ok(Exit::Done);
     }
-    let all = TABLE.iter().zip(loaded.settings.values().into_iter().zip(loaded.sources));
     let mut rows = vec![["SETTING", "VALUE", "DEFAULT", "FROM", "A CHANGE COUNTS"].map(str::to_owned).to_vec()];
-    rows.extend(all.map(|(setting, (value, source))| {
-        let Setting { name, default, effect, .. } = setting;
-        [name, value.to_string().as_str(), &default.to_string(), source.as_str(), counts(*effect)]
-            .map(str::to_owned)
-            .to_vec()
+    rows.extend(found.into_iter().map(|setting| {
+        let setting::Shown { name, value, default, source, effect, .. } = setting;
+        vec![name, plain(&value), plain(&default), source, counts(effect)]
     }));
     output::line(&output::table(&rows));
     Ok(Exit::Done)
 }
 
-fn counts(effect: Effect) -> &'static str {
-    match effect {
-        Effect::AtOnce | Effect::NewWork | Effect::NextStart => effect.as_str(),
-        Effect::NotYet => "no effect yet: what it is for does not exist yet",
-    }
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn counts(effect: String) -> String {
+    if effect == Effect::NotYet.as_str() { format!("{effect}: what it is for does not exist yet") } else { effect }
 }
 
 pub(crate) fn reload(_: &ReloadArgs, context: &Context) -> Result<Exit, Error> {
@@ -141,10 +142,14 @@ pub(crate) fn reload(_: &ReloadArgs, context: &Context) -> Result<Exit, Error> {
 }
 
 pub(crate) fn history(args: &HistoryArgs, context: &Context) -> Result<Exit, Error> {
-    root::there(&context.root)?;
-    let entries = history::newest(&context.root, args.limit.min(ENTRIES_MAX));
-    let entries =
-        entries.map_err(|error| Error::new(Code::StoreIo, format!("cannot read {}: {error}", history::FILE)))?;
+    let limit = args.limit.min(ENTRIES_MAX);
+    let entries = if let Some(remote) = &context.remote {
+        remote.get::<setting::History>(&["settings", "history"], &[("limit", Some(limit.to_string()))])?.history
+    } else {
+        root::there(&context.root)?;
+        let unreadable = |error| Error::new(Code::StoreIo, format!("cannot read {}: {error}", history::FILE));
+        history::newest(&context.root, limit).map_err(unreadable)?
+    };
     if context.json {
         output::value(&json!(entries));
         return Ok(Exit::Done);

@@ -27,11 +27,11 @@ Examples:
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
-    root::there(&context.root)?;
-    let Some(client) = Client::connect(&context.root, &context.caller)? else { return Err(none(context)) };
-    let status = client.status()?;
+    let (status, url) = match &context.remote {
+        Some(remote) => (remote.get(&["status"], &[])?, Some(remote.url())),
+        None => here(context)?,
+    };
     let health = status.health();
-    let url = Endpoint::read(&context.root).ok().flatten().and_then(|endpoint| endpoint.http);
     if context.json {
         output::value(&json(&status, &health, url.as_deref()));
     } else {
@@ -42,6 +42,13 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         None => Ok(Exit::Done),
         Some((code, Reason { detail, .. })) => Err(Error::new(code, format!("the daemon is not ready: {detail}"))),
     }
+}
+
+fn here(context: &Context) -> Result<(Status, Option<String>), Error> {
+    root::there(&context.root)?;
+    let Some(client) = Client::connect(&context.root, &context.caller)? else { return Err(none(context)) };
+    let url = Endpoint::read(&context.root).ok().flatten().and_then(|endpoint| endpoint.http);
+    Ok((client.status()?, url))
 }
 
 /// There is no daemon; and if none can start, that is the answer.

@@ -9,12 +9,18 @@ use crate::{
     flow,
     link::{self, Missing},
     output,
+    remote::{self, Followed},
     watch::{self, Watch},
 };
 use relaymesh_agents::Agents;
-use relaymesh_core::{lanes::Priority, name::Name, task::request::Request};
+use relaymesh_api::view::Accepted;
+use relaymesh_core::{
+    lanes::Priority,
+    name::Name,
+    task::request::{Request, RetryRequest},
+};
 use relaymesh_runtime::driver::{Answer, Command, Submit, Until};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -74,6 +80,14 @@ const STEP_ARGUMENTS: [&str; 7] =
     ["agent", "name", "priority", "max_attempts", "base_backoff_ms", "max_backoff_ms", "timeout_ms"];
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let Some(remote) = &context.remote {
+        let body = args.body(context)?;
+        if args.wait {
+            let mut watch = Watch::new(context, false);
+            return remote::follow(remote, Followed::Submit(body), &mut watch, Patience::default());
+        }
+        return Ok(accepted(context, &remote.post(&["tasks"], &body)?));
+    }
     let request = args.request(&agents::read(&context.root)?)?;
     let prepared = args.key.prepare(&request, context)?;
     let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
@@ -83,18 +97,49 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let answer = link::once(context, Missing::Make, Command::Submit(submit))?;
     let Answer::Accepted { task, status, merged, class } = answer else { return Err(link::unexpected(&answer)) };
-    if merged {
-        output::note(&watch::merged(task));
+    Ok(accepted(context, &Accepted { task, status, merged, class }))
+}
+
+fn accepted(context: &Context, accepted: &Accepted) -> Exit {
+    if accepted.merged {
+        output::note(&watch::merged(accepted.task));
     }
     if context.json {
-        output::value(&json!({ "task": task, "status": status, "merged": merged, "class": class }));
+        output::value(&json!(accepted));
     } else {
-        output::line(&task.to_string());
+        output::line(&accepted.task.to_string());
     }
-    Ok(Exit::Done)
+    Exit::Done
 }
 
 impl Args {
+    /// The same for a daemon elsewhere, which knows its agents itself.
+    fn body(&self, context: &Context) -> Result<Value, Error> {
+        if let Some(file) = &self.file {
+            return flow::body(file, self.input.as_deref(), &self.key, context);
+        }
+        let retry = RetryRequest {
+            max_attempts: self.max_attempts,
+            base_backoff_ms: self.base_backoff_ms,
+            max_backoff_ms: self.max_backoff_ms,
+        };
+        let mut body = json!({ "namespace": context.namespace, "agent": self.agent, "retry": retry });
+        let input = self.input.as_deref().map(flow::input).transpose()?;
+        let given = [
+            ("input", input),
+            ("name", self.name.as_ref().map(|name| json!(name))),
+            ("priority", self.priority.map(|priority| json!(priority))),
+            ("timeout_ms", self.timeout_ms.map(|timeout_ms| json!(timeout_ms))),
+        ];
+        for (name, value) in given {
+            if let Some(value) = value {
+                body[name] = value;
+            }
+        }
+        self.key.put(&mut body);
+        Ok(body)
+    }
+
     fn request(&self, agents: &Agents) -> Result<Request, Error> {
         if let Some(file) = &self.file {
             return flow::given(flow::read(file, agents)?, self.input.as_deref());

@@ -17,11 +17,12 @@ use crate::{
 };
 use relaymesh_agents::Agents;
 use relaymesh_api::{
-    http::{self, Desk, Listening, Readers},
+    http::{self, Desk, Listening, Readers, Upload},
     metrics::Counts,
 };
 use relaymesh_runtime::{settings::Settings, token::Tokens};
-use relaymesh_store::Reader;
+use relaymesh_store::{Blob, Reader};
+use relaymesh_store_sqlite::NewBlob;
 use serde_json::json;
 use std::{
     path::Path,
@@ -92,6 +93,8 @@ fn desk(
     (says, scrapes, counts): (Says, Scrapes, Arc<Counts>),
 ) -> Result<Desk, Error> {
     let (blobs, read) = (session.blobs(), folder.to_owned());
+    let [for_uploads, for_files, for_sweeps] = [(); 3].map(|()| session.blobs());
+    let swept = folder.to_owned();
     let open = move || Ok(Box::new(root::read(&read)?) as Box<dyn Reader>);
     let readers = Readers::start(open).map_err(|error| failed("start its readers", &error))?;
     let [for_agents, for_settings, for_change] = [(); 3].map(|()| Arc::clone(files));
@@ -99,6 +102,9 @@ fn desk(
         root: folder.to_owned(),
         handle: session.handle().clone(),
         stow: Box::new(move |command| Ok(command.stowed(&blobs)?)),
+        upload: Box::new(move || Ok(Box::new(Uploaded(for_uploads.begin()?)))),
+        blob: Box::new(move |hash| Ok(for_files.file(hash)?)),
+        sweep: Box::new(move |hash| Ok(for_sweeps.remove_unnamed(hash, &mut root::read(&swept)?)?)),
         readers,
         agents: Box::new(move || {
             // What is wrong with the file the next look says; those from before are good until then.
@@ -112,6 +118,19 @@ fn desk(
         // Whoever is at the local socket is counted there.
         metrics: Box::new(move |glance, form| scrapes(glance, 0, form)),
     })
+}
+
+/// A blob that comes in parts.
+struct Uploaded(NewBlob);
+
+impl Upload for Uploaded {
+    fn write(&mut self, part: &[u8]) -> Result<(), Error> {
+        Ok(self.0.write(part)?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Blob, Error> {
+        Ok(self.0.finish()?)
+    }
 }
 
 fn serve(listening: Listening, desk: Desk, root: &Path, ended: watch::Receiver<bool>, log: &Log) {

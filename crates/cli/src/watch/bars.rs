@@ -3,10 +3,8 @@
 use super::say;
 use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use relaymesh_core::{
-    name::Name,
-    task::{Status, TaskRows},
-};
+use relaymesh_api::view::Shown;
+use relaymesh_core::{name::Name, task::Status};
 use relaymesh_runtime::driver::StepEvent;
 use std::time::Duration;
 
@@ -38,11 +36,11 @@ impl Bars {
         }
     }
 
-    /// Draws every step as the rows have it.
-    pub(super) fn begin(&mut self, rows: &TaskRows, name_width: usize) {
+    /// Draws every step as it stands.
+    pub(super) fn begin(&mut self, task: &Shown, name_width: usize) {
         self.name_width = name_width;
-        for (index, step) in rows.indexed() {
-            self.step(&StepEvent::of(index, step));
+        for step in &task.steps {
+            self.step(&super::event(step));
         }
     }
 

@@ -1,23 +1,18 @@
 //! The words for what is seen.
 
 use super::Begin;
-use crate::{
-    output, time,
-    view::{View, with_symbol},
-};
-use relaymesh_core::{
-    id::TaskId,
-    task::{Status, Step, TaskRows},
-};
+use crate::{output, time, view::with_symbol};
+use relaymesh_api::view::{Shown, ShownStep};
+use relaymesh_core::{id::TaskId, task::Status};
 use relaymesh_runtime::driver::StepEvent;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 const ERROR_CHARS_MAX: usize = 100;
 
-pub(super) fn begun(how: Begin, rows: &TaskRows) -> String {
-    let (id, name) = (rows.task.id, &rows.task.name);
-    let steps = rows.steps.len();
+pub(super) fn begun(how: Begin, task: &Shown) -> String {
+    let (id, name) = (task.task, &task.name);
+    let steps = task.steps.len();
     match how {
         Begin::Accepted => format!("accepted {id} ({name}, {steps} step{})", if steps == 1 { "" } else { "s" }),
         Begin::Merged => merged(id),
@@ -31,9 +26,9 @@ pub(crate) fn merged(id: TaskId) -> String {
     format!("already submitted as {id}; `--new` runs it again")
 }
 
-pub(super) fn begun_json(how: Begin, rows: &TaskRows) -> Value {
-    // The rows may be newer than the answer, so only what was found says how it rests.
-    let (task, status) = (rows.task.id, rows.task.status);
+pub(super) fn begun_json(how: Begin, shown: &Shown) -> Value {
+    // It may be newer than the answer, so only what was found says how it rests.
+    let (task, status) = (shown.task, shown.status);
     match how {
         Begin::Accepted | Begin::Merged => {
             json!({ "event": "accepted", "task": task, "merged": how == Begin::Merged })
@@ -71,55 +66,49 @@ pub(super) fn step_json(task: TaskId, step: &StepEvent, pos: Option<u64>) -> Val
     })
 }
 
-pub(super) fn ended(view: &View, since: Duration) -> String {
-    let task = &view.rows.task;
+pub(super) fn ended(task: &Shown, since: Duration) -> String {
     let took = time::span(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-    let mut text = format!("{} {} ({}) in {took}", with_symbol(task.status), task.id, task.name);
-    if let Some(step) = task.failing.and_then(|failing| view.rows.steps.get(usize::from(failing.step))) {
+    let mut text = format!("{} {} ({}) in {took}", with_symbol(task.status), task.task, task.name);
+    if let Some(step) = task.failing() {
         let error = step.error.as_deref().unwrap_or("no reason was given");
-        text += &format!("\n  step `{}` is {}: {}", step.spec.name, step.status, output::clean(error));
+        text += &format!("\n  step `{}` is {}: {}", step.step, step.status, output::clean(error));
     }
     if matches!(task.status, Status::Failed | Status::DeadLetter | Status::Cancelled) {
         text += &format!(
             "\n  `relaymesh task show {0} --history` tells more; `relaymesh task retry {0}` tries again",
-            task.id
+            task.task
         );
     }
     text
 }
 
-pub(super) fn ended_json(view: &View) -> Value {
-    let task = &view.rows.task;
-    let failed = task.failing.and_then(|failing| view.rows.steps.get(usize::from(failing.step)));
+pub(super) fn ended_json(task: &Shown) -> Value {
+    let failed = task.failing();
     json!({
-        "event": "ended", "task": task.id, "status": task.status, "result": view.result(),
-        "result_hash": task.result_hash, "failed_step": failed.map(|step| &step.spec.name),
+        "event": "ended", "task": task.task, "status": task.status, "result": task.result,
+        "result_hash": task.result_hash, "failed_step": failed.map(|step| &step.step),
         "error": failed.and_then(|step| step.error.as_ref()),
     })
 }
 
-pub(super) fn blocked(rows: &TaskRows) -> String {
-    let id = rows.task.id;
-    let ask = |step: &Step| {
-        let (name, asks) = (&step.spec.name, asks(step));
+pub(super) fn blocked(task: &Shown) -> String {
+    let id = task.task;
+    let ask = |step: &ShownStep| {
+        let (name, asks) = (&step.step, asks(step));
         format!(
             "\n  step `{name}` asks: {}\n  `relaymesh approve {id} {name}` or `relaymesh deny {id} {name}`",
             output::clean(asks)
         )
     };
-    let asks: String = waiting(rows).map(ask).collect();
+    let asks: String = task.waiting().map(ask).collect();
     format!("{id} waits for approval{asks}\n  then `relaymesh task wait {id}` goes on")
 }
 
-pub(super) fn blocked_json(rows: &TaskRows) -> Value {
-    let steps: Vec<Value> = waiting(rows).map(|step| json!({ "step": step.spec.name, "asks": asks(step) })).collect();
-    json!({ "event": "waiting", "task": rows.task.id, "steps": steps })
+pub(super) fn blocked_json(task: &Shown) -> Value {
+    let steps: Vec<Value> = task.waiting().map(|step| json!({ "step": step.step, "asks": asks(step) })).collect();
+    json!({ "event": "waiting", "task": task.task, "steps": steps })
 }
 
-fn waiting(rows: &TaskRows) -> impl Iterator<Item = &Step> {
-    rows.steps.iter().filter(|step| step.status == Status::Waiting)
-}
-
-fn asks(step: &Step) -> &str {
-    step.spec.approve.as_ref().map_or("", |ask| ask.text.as_str())
+fn asks(step: &ShownStep) -> &str {
+    step.asks.as_deref().unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use relaymesh_runtime::{
     driver::Caller,
     token::{Grant, Scope},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -24,11 +24,11 @@ use utoipa::ToSchema;
 const TOKEN_MS: u64 = 24 * 3_600_000;
 
 /// Every agent that is known.
-#[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = agent::All)))]
 pub(super) async fn list(house: State, _who: Who) -> Answered {
     let (agents, root) = ((house.desk.agents)(), house.desk.root.clone());
-    let found = blocking(move || Ok(agent::list(&agents, &root, |_| true))).await?;
-    Ok(Said(json!({ "agents": found })))
+    let found = blocking(move || Ok(agent::list(&agents, &root))).await?;
+    Ok(Said(json!(agent::All { agents: found })))
 }
 
 /// An agent that connects by itself.
@@ -45,9 +45,24 @@ pub(super) struct Register {
     namespace: Option<Name>,
 }
 
+/// What an agent is given that was let in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Registered {
+    /// What it is called.
+    #[schema(value_type = String)]
+    agent: Name,
+    /// Where it works.
+    #[schema(value_type = String)]
+    namespace: Name,
+    /// Its token.
+    token: String,
+    /// Until when that is good.
+    until_ms: u64,
+}
+
 /// Lets an agent in that shows the registration token: it gets a token of its own, good for a day, to take its messages and answer them.
 /// Registering again gives another one; the one before is useless then.
-#[utoipa::path(post, path = "/agents/register", tag = "agents", request_body = Register, security(()), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/agents/register", tag = "agents", request_body = Register, security(()), responses((status = 200, body = Registered)))]
 pub(super) async fn register(house: State, came: Came, Json(body): Json<Register>) -> Answered {
     let refused = || Error::new(Code::NotAuthenticated, "the registration token is not good");
     let (house, agent) = (house.0, body.agent);
@@ -73,5 +88,5 @@ pub(super) async fn register(house: State, came: Came, Json(body): Json<Register
     let source: Name = "http".parse().map_err(|_| unexpected())?;
     let caller = Caller { author: name, source, via: Some(came.0), asked_in: None };
     house.desk.note(&caller, "agent.register", Some(&namespace), &[("agent", agent.as_str())]).await?;
-    Ok(Said(json!({ "agent": agent, "namespace": namespace, "token": token, "until_ms": until_ms })))
+    Ok(Said(json!(Registered { agent, namespace, token, until_ms })))
 }

@@ -23,24 +23,24 @@ pub(super) struct ListQuery {
 }
 
 /// Every step that asks for a decision, the most urgent first.
-#[utoipa::path(get, path = "/approvals", tag = "approvals", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/approvals", tag = "approvals", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = asked::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let namespace = who.namespace(query.namespace)?;
     let found = house.desk.readers.read(move |reader| asked::all(reader, &namespace)).await?;
-    Ok(Said(json!({ "approvals": found.iter().map(Asked::to_json).collect::<Vec<_>>() })))
+    Ok(Said(json!(asked::All { approvals: found.into_iter().map(Asked::shown).collect() })))
 }
 
 /// What a step asks, with all that one should know before deciding.
 #[utoipa::path(
     get, path = "/approvals/{task}/{step}", tag = "approvals", params(("task" = String, Path), ("step" = String, Path)),
-    security(("token" = ["ro"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro"])), responses((status = 200, body = asked::Shown)),
 )]
 pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
     let (task, who) = (id(&task)?, who.0);
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
         let index = lookup::step(&rows, &step)?.0;
-        Ok(Asked::load(reader, &rows, index)?.to_json())
+        Ok(json!(Asked::load(reader, &rows, index)?.shown()))
     });
     Ok(Said(found.await?))
 }
@@ -61,7 +61,7 @@ pub(super) struct Decision {
 /// Agrees to what a step asks, or refuses it. The first decision counts.
 #[utoipa::path(
     post, path = "/approvals/{task}/{step}", tag = "approvals", params(("task" = String, Path), ("step" = String, Path)),
-    request_body = Decision, security(("token" = ["rw"])), responses((status = 200, body = Value)),
+    request_body = Decision, security(("token" = ["rw"])), responses((status = 200, body = asked::Decided)),
 )]
 pub(super) async fn decide(
     house: State,
@@ -83,5 +83,5 @@ pub(super) async fn decide(
         Command::Deny { step, ask, reason: decision.reason.unwrap_or_else(|| "denied over HTTP".to_owned()) }
     };
     let Answer::Done { status } = house.desk.ask(&who.caller, command).await? else { return Err(unexpected().into()) };
-    Ok(Said(json!({ "task": task, "status": status, "approved": decision.approve })))
+    Ok(Said(json!(asked::Decided { task, status, approved: decision.approve })))
 }

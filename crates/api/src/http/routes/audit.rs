@@ -49,7 +49,7 @@ pub(super) struct AuditQuery {
 }
 
 /// Writes, oldest first. `next` is where to go on; it is there as long as there may be more.
-#[utoipa::path(get, path = "/audit", tag = "audit", params(AuditQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/audit", tag = "audit", params(AuditQuery), security(("token" = ["ro"])), responses((status = 200, body = entry::Page)))]
 pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery>) -> Answered {
     if let Some(namespace) = &query.namespace {
         who.check(namespace)?;
@@ -73,7 +73,7 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
         while looked < LOOK_MAX {
             let page = reader.ops(pos, READ)?;
             if page.is_empty() {
-                return Ok(json!({ "entries": entries, "next": null }));
+                return Ok(json!(entry::Page { entries, next: None }));
             }
             looked += page.len();
             for stored in page {
@@ -84,14 +84,14 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
                 let unreadable = |error| Error::new(Code::Damaged, format!("op {pos}: {error}"));
                 let op = Op::decode(pos, &stored.bytes).map_err(unreadable)?;
                 if fits(&op) {
-                    entries.push(entry::to_json(&op, stored.hash));
+                    entries.push(entry::shown(&op, stored.hash));
                     if entries.len() == limit {
-                        return Ok(json!({ "entries": entries, "next": pos }));
+                        return Ok(json!(entry::Page { entries, next: Some(pos) }));
                     }
                 }
             }
         }
-        Ok(json!({ "entries": entries, "next": pos }))
+        Ok(json!(entry::Page { entries, next: Some(pos) }))
     });
     Ok(Said(found.await?))
 }

@@ -1,30 +1,41 @@
-//! Content by its hash: inputs, results and artifacts, streamed.
+//! Content by its hash: inputs, results and artifacts down, inputs up; streamed both ways.
 
 use super::{State, Who, id, tasks::rows};
 use crate::{
     error::{Code, Error},
-    http::{json::Query, problem::Problem},
+    http::{
+        desk::{Desk, blocking},
+        json::{self, Query, Said},
+        problem::Problem,
+    },
 };
 use axum::{
     body::Body,
-    extract::Path,
-    http::header,
+    extract::{Path, Request as HttpRequest},
+    http::{StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
 use futures_util::stream;
 use relaymesh_core::{
+    canonical,
     content::{ContentRef, Media},
-    hash::Hash,
+    hash::{Hash, Parts},
     id::TaskId,
+    name::Name,
     task::TaskRows,
 };
-use relaymesh_store::ContentKey;
-use serde::Deserialize;
-use std::convert::Infallible;
-use utoipa::IntoParams;
+use relaymesh_store::{Content, ContentKey};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{
+    fs::File,
+    io::{Read as _, Seek as _, SeekFrom},
+    sync::Arc,
+};
+use utoipa::{IntoParams, ToSchema};
 
-/// Bytes that are sent at once.
+/// Bytes that are read and sent at once.
 const PART_BYTES: usize = 64 << 10;
 
 /// Whose content.
@@ -35,10 +46,12 @@ pub(super) struct ContentQuery {
     task: String,
 }
 
-/// What a task names by this hash, checked against it, in parts.
+/// What a task names by this hash, checked against it, in parts: however long it is, a part of it is in memory at a time.
 #[utoipa::path(
     get, path = "/content/{hash}", tag = "content", params(("hash" = String, Path), ContentQuery), security(("token" = ["ro", "agent"])),
-    responses((status = 200, content_type = "application/octet-stream", body = String)),
+    responses((status = 200, description = "the bytes", content(
+        (Value = "application/json"), (String = "text/plain"),
+    ))),
 )]
 pub(super) async fn download(
     house: State,
@@ -51,27 +64,155 @@ pub(super) async fn download(
         let rows = rows(reader, &who, task)?;
         let missing = || Error::new(Code::NoContent, format!("{task} names nothing with the hash {hash}"));
         let (named, key) = places(&rows).into_iter().find(|(named, _)| named.hash == hash).ok_or_else(missing)?;
-        let bytes = reader.bytes(key)?.ok_or_else(missing)?;
-        named.check(&bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
-        Ok((named.media, bytes))
+        let content = reader.content(key)?.ok_or_else(missing)?;
+        if let Content::Inline(bytes) = &content {
+            named.check(bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
+        }
+        Ok((named, content))
     });
-    let (media, bytes) = found.await?;
-    let media = match media {
+    let (named, content) = found.await?;
+    let media = match named.media {
         Media::Json => "application/json",
         Media::Text => "text/plain; charset=utf-8",
     };
-    let length = bytes.len().to_string();
-    let parts = stream::unfold(Bytes::from(bytes), |mut rest| async move {
-        let part = rest.split_to(rest.len().min(PART_BYTES));
-        (!part.is_empty()).then_some((Ok::<_, Infallible>(part), rest))
-    });
+    let body = match content {
+        Content::Inline(bytes) => Body::from(bytes),
+        Content::Blob(_) => {
+            let desk = Arc::clone(&house.desk);
+            let file = blocking(move || checked(&desk, named)).await?;
+            Body::from_stream(stream::try_unfold(file, |file| async move {
+                let read = blocking(move || part(file)).await;
+                read.map_err(|error| std::io::Error::other(error.message))
+            }))
+        }
+    };
     let headers = [
         (header::CONTENT_TYPE, media.to_owned()),
-        (header::CONTENT_LENGTH, length),
+        (header::CONTENT_LENGTH, named.len.to_string()),
         // Whatever it is, a browser must not take it for a page of ours.
         (header::CONTENT_DISPOSITION, "attachment".to_owned()),
     ];
-    Ok((headers, Body::from_stream(parts)).into_response())
+    Ok((headers, body).into_response())
+}
+
+/// The file of a blob, whose bytes are those that are named. A wrong one is told before the first of them is sent.
+fn checked(desk: &Desk, named: ContentRef) -> Result<File, Error> {
+    let unreadable = |error: std::io::Error| Error::new(Code::StoreIo, format!("the blob cannot be read: {error}"));
+    let missing = || Error::new(Code::Damaged, format!("the blob {} is missing", named.hash));
+    let mut file = (desk.blob)(&named.hash)?.ok_or_else(missing)?;
+    let (mut parts, mut len, mut buffer) = (Parts::default(), 0, vec![0; PART_BYTES]);
+    loop {
+        let read = file.read(&mut buffer).map_err(unreadable)?;
+        if read == 0 {
+            break;
+        }
+        parts.update(&buffer[..read]);
+        len += read as u64;
+    }
+    if parts.hash() != named.hash || len != u64::from(named.len) {
+        return Err(Error::new(Code::Damaged, format!("the blob {} is damaged", named.hash)));
+    }
+    file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+    Ok(file)
+}
+
+/// The next part of a file, and the file for the one after it.
+fn part(mut file: File) -> Result<Option<(Bytes, File)>, Error> {
+    let mut buffer = vec![0; PART_BYTES];
+    let read = file.read(&mut buffer);
+    let read = read.map_err(|error| Error::new(Code::StoreIo, format!("the blob cannot be read: {error}")))?;
+    buffer.truncate(read);
+    Ok((read > 0).then(|| (Bytes::from(buffer), file)))
+}
+
+/// What it must be.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UploadQuery {
+    /// The team or project it is for.
+    #[param(value_type = Option<String>)]
+    namespace: Option<Name>,
+    /// The SHA-256 of all bytes: if they come to another one, nothing is kept.
+    #[param(value_type = Option<String>)]
+    sha256: Option<Hash>,
+}
+
+/// What was uploaded.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Uploaded {
+    /// Its SHA-256: what a submit names it by.
+    #[schema(value_type = String)]
+    hash: Hash,
+    /// How many bytes.
+    bytes: u32,
+    /// Until when it is kept if nothing names it.
+    until_ms: u64,
+}
+
+/// Takes content in parts, however long; a part of it is in memory at a time. It is durable when this answers. Whoever uploaded it can name it in
+/// submits (`input_hash`) for an hour, as long as the daemon runs; then it is removed, unless a task names the same bytes.
+#[utoipa::path(
+    post, path = "/content", tag = "content", params(UploadQuery), request_body(content = String, content_type = "application/octet-stream"),
+    security(("token" = ["rw"])), responses((status = 201, body = Uploaded)),
+)]
+pub(super) async fn upload(
+    house: State,
+    who: Who,
+    Query(query): Query<UploadQuery>,
+    request: HttpRequest,
+) -> Result<Response, Problem> {
+    let namespace = who.namespace(query.namespace)?;
+    house.uploads.check()?;
+    let max = house.desk.settings().payload_max_bytes;
+    let too_long = || {
+        let error = Error::new(Code::TooLong, format!("the content is longer than {max} bytes"));
+        error.hint("`payload_max_bytes` is the limit")
+    };
+    let (mut body, mut bytes) = (request.into_body(), 0);
+    // Whoever says beforehand that it is too long need not send it.
+    if http_body::Body::size_hint(&body).lower() > max {
+        return Err(too_long().into());
+    }
+    let desk = Arc::clone(&house.desk);
+    let mut upload = blocking(move || (desk.upload)()).await?;
+    while let Some(part) = json::next(&mut body).await? {
+        bytes += part.len() as u64;
+        if bytes > max {
+            return Err(too_long().into());
+        }
+        upload = blocking(move || upload.write(&part).map(|()| upload)).await?;
+    }
+    let blob = blocking(move || upload.finish()).await?;
+    let (hash, bytes) = (blob.hash, blob.len);
+    if query.sha256.is_some_and(|expected| expected != hash) {
+        drop(blob);
+        let desk = Arc::clone(&house.desk);
+        blocking(move || (desk.sweep)(&hash)).await?;
+        return Err(Error::new(Code::BadInput, format!("the bytes that came have the hash {hash}")).into());
+    }
+    let until_ms = house.uploads.keep(blob, who.caller.author.clone());
+    let about = [("hash", hash.to_string()), ("bytes", bytes.to_string())];
+    let about = about.each_ref().map(|(name, value)| (*name, value.as_str()));
+    house.desk.note(&who.caller, "content.upload", Some(&namespace), &about).await?;
+    Ok((StatusCode::CREATED, Said(json!(Uploaded { hash, bytes, until_ms }))).into_response())
+}
+
+/// What the caller has uploaded with this hash, as an input.
+pub(super) async fn uploaded(house: &State, who: &Who, hash: Hash) -> Result<Value, Error> {
+    let missing = || {
+        let error = Error::new(Code::NoContent, format!("this token has uploaded nothing with the hash {hash}"));
+        error.hint("`POST /api/v1/content` uploads, and keeps it for an hour")
+    };
+    let blob = house.uploads.find(hash, &who.caller.author).ok_or_else(missing)?;
+    let desk = Arc::clone(&house.desk);
+    blocking(move || {
+        let mut bytes = Vec::with_capacity(blob.len as usize);
+        let mut file = checked(&desk, ContentRef { hash, len: blob.len, media: Media::Json })?;
+        let read = file.read_to_end(&mut bytes);
+        read.map_err(|error| Error::new(Code::StoreIo, format!("the upload cannot be read: {error}")))?;
+        canonical::parse(&bytes).map_err(|error| Error::new(Code::BadInput, format!("the upload is no input: {error}")))
+    })
+    .await
 }
 
 /// Everything that the rows name, and where it lies.

@@ -1,6 +1,6 @@
 //! What came to nothing: look, try again, forget.
 
-use super::{Answered, State, Who};
+use super::{Answered, State, Who, id, unexpected};
 use crate::{
     error::{Code, Error},
     http::{
@@ -9,7 +9,12 @@ use crate::{
     },
     view::dead::{self, Dead, Selection, What},
 };
-use relaymesh_core::{name::Name, op::Scope};
+use axum::extract::Path;
+use relaymesh_core::{
+    id::{MessageId, TaskId, ThreadId},
+    name::Name,
+    op::Scope,
+};
 use relaymesh_runtime::driver::{Answer, Command, LifeCommand, MessageCommand};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,6 +24,8 @@ use utoipa::{IntoParams, ToSchema};
 
 /// Dead letters in one answer, and in one redrive or purge.
 const PAGE_MAX: usize = 1_000;
+/// Ids in one address.
+const NAMED_MAX: usize = 200;
 
 /// Which of them.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -37,17 +44,34 @@ pub(super) struct ListQuery {
     since_ms: Option<u64>,
     /// Only what died before this time.
     before_ms: Option<u64>,
+    /// These, with commas between them: tasks, messages, or threads for their messages. At most 200.
+    ids: Option<String>,
 }
 
 /// Tasks and messages that came to nothing, in the order in which they were submitted or sent; at most 1000.
-#[utoipa::path(get, path = "/dead", tag = "dead letters", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/dead", tag = "dead letters", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = dead::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
-    let namespace = who.namespace(query.namespace)?;
-    let selection =
-        Selection { agent: query.agent, flow: query.flow, since_ms: query.since_ms, before_ms: query.before_ms };
-    let found = house.desk.readers.read(move |reader| selection.find(reader, &namespace, &mut |_| {})).await?;
-    let shown: Vec<Value> = found.iter().take(PAGE_MAX).map(Dead::to_json).collect();
-    Ok(Said(json!({ "dead": shown, "total": found.len() })))
+    let ListQuery { namespace, agent, flow, since_ms, before_ms, ids } = query;
+    let ids: Vec<String> = ids.iter().flat_map(|ids| ids.split(',')).map(str::to_owned).collect();
+    if ids.len() > NAMED_MAX {
+        return Err(Error::new(Code::TooLong, format!("{} ids; at most {NAMED_MAX} are possible", ids.len())).into());
+    }
+    let found = find(&house, &who, namespace, ids, Selection { agent, flow, since_ms, before_ms }).await?;
+    let total = found.len();
+    Ok(Said(json!(dead::All { dead: found.into_iter().take(PAGE_MAX).map(Dead::shown).collect(), total })))
+}
+
+/// Something that came to nothing, with everything that is known of it. A thread gives all of its messages that did.
+#[utoipa::path(
+    get, path = "/dead/{id}", tag = "dead letters", params(("id" = String, Path, description = "a task, a message or a thread")),
+    security(("token" = ["ro"])), responses((status = 200, body = dead::Documents)),
+)]
+pub(super) async fn show(house: State, who: Who, Path(named): Path<String>) -> Answered {
+    let found = find(&house, &who, None, vec![named], Selection::default()).await?;
+    let documents = house.desk.readers.read(move |reader| {
+        found.into_iter().map(|dead| dead.what.document(reader)).collect::<Result<Vec<Value>, Error>>()
+    });
+    Ok(Said(json!(dead::Documents { documents: documents.await? })))
 }
 
 /// Which of them: by id, by what they have in common, or all.
@@ -78,10 +102,10 @@ pub(super) struct Chosen {
 }
 
 /// Tries again what came to nothing. One that cannot be tried again stops none of the others.
-#[utoipa::path(post, path = "/dead/redrive", tag = "dead letters", request_body = Chosen, security(("token" = ["rw"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/dead/redrive", tag = "dead letters", request_body = Chosen, security(("token" = ["rw"])), responses((status = 200, body = dead::Outcome)))]
 pub(super) async fn redrive(house: State, who: Who, Json(chosen): Json<Chosen>) -> Answered {
     let reason = chosen.reason.clone().unwrap_or_else(|| "tried again over HTTP".to_owned());
-    let found = find(&house, &who, chosen).await?;
+    let found = chosen.find(&house, &who).await?;
     let commands = found.into_iter().map(|what| {
         let reason = reason.clone();
         let command = match what {
@@ -94,9 +118,9 @@ pub(super) async fn redrive(house: State, who: Who, Json(chosen): Json<Chosen>) 
 }
 
 /// Forgets what came to nothing, for good. A message goes with its whole thread.
-#[utoipa::path(post, path = "/dead/purge", tag = "dead letters", request_body = Chosen, security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/dead/purge", tag = "dead letters", request_body = Chosen, security(("token" = ["admin"])), responses((status = 200, body = dead::Outcome)))]
 pub(super) async fn purge(house: State, who: Who, Json(chosen): Json<Chosen>) -> Answered {
-    let found = find(&house, &who, chosen).await?;
+    let found = chosen.find(&house, &who).await?;
     let mut seen = BTreeSet::new();
     let commands = found.into_iter().filter_map(|what| {
         let scope = match what {
@@ -108,31 +132,62 @@ pub(super) async fn purge(house: State, who: Who, Json(chosen): Json<Chosen>) ->
     all(&house, &who, commands.collect()).await
 }
 
-async fn find(house: &State, who: &Who, chosen: Chosen) -> Result<Vec<What>, Error> {
-    let namespace = who.namespace(chosen.namespace)?;
-    let Chosen { ids, agent, flow, since_ms, before_ms, all, .. } = chosen;
-    let selection = Selection { agent, flow, since_ms, before_ms };
-    if ids.is_empty() && !all && selection == Selection::default() {
-        let error = Error::new(Code::Usage, "nothing is chosen");
-        return Err(error.hint("give ids, agent, flow, since_ms or before_ms, or all"));
+impl Chosen {
+    async fn find(self, house: &State, who: &Who) -> Result<Vec<What>, Error> {
+        let Self { namespace, ids, agent, flow, since_ms, before_ms, all, .. } = self;
+        let selection = Selection { agent, flow, since_ms, before_ms };
+        if ids.is_empty() && !all && selection == Selection::default() {
+            let error = Error::new(Code::Usage, "nothing is chosen");
+            return Err(error.hint("give ids, agent, flow, since_ms or before_ms, or all"));
+        }
+        if ids.len() > PAGE_MAX {
+            return Err(Error::new(Code::TooLong, format!("{} ids; at most {PAGE_MAX} are possible", ids.len())));
+        }
+        let found = find(house, who, namespace, ids, selection).await?;
+        Ok(found.into_iter().map(|dead| dead.what).take(PAGE_MAX).collect())
     }
-    if ids.len() > PAGE_MAX {
-        return Err(Error::new(Code::TooLong, format!("{} ids; at most {PAGE_MAX} are possible", ids.len())));
+}
+
+/// What is meant, in the order in which it was submitted or sent. What has an id is looked for in every namespace that the token is for, unless
+/// one is named; and what is not there, or not for the token, is not found.
+async fn find(
+    house: &State,
+    who: &Who,
+    namespace: Option<Name>,
+    ids: Vec<String>,
+    selection: Selection,
+) -> Result<Vec<Dead>, Error> {
+    if ids.is_empty() {
+        let namespace = who.namespace(namespace)?;
+        return house.desk.readers.read(move |reader| selection.find(reader, &namespace, &mut |_| {})).await;
     }
+    if let Some(namespace) = &namespace {
+        who.check(namespace)?;
+    }
+    let who = who.0.clone();
     let found = house.desk.readers.read(move |reader| {
-        let found = match &ids[..] {
-            [] => selection.find(reader, &namespace, &mut |_| {})?,
-            ids => dead::named(reader, ids, &mut |_| {})?,
+        // Only whole ids: a part of one could tell what there is elsewhere.
+        let is_whole = |text: &&String| {
+            text.parse::<TaskId>().is_ok() || text.parse::<MessageId>().is_ok() || text.parse::<ThreadId>().is_ok()
         };
-        // What is named must be of the namespace that is meant, or it is not there.
-        match found.iter().find(|dead| dead.namespace != namespace) {
-            Some(dead) => {
-                Err(Error::new(Code::NoTask, format!("there is no {} in namespace `{namespace}`", dead.what.id())))
-            }
+        if let Some(part) = ids.iter().find(|text| !is_whole(text)) {
+            return Err(id::<TaskId>(part).err().unwrap_or_else(unexpected));
+        }
+        let mut found = dead::named(reader, &ids, &mut |_| {}).map_err(|error| match &who.grant.namespaces {
+            // How something stands that the token is not for is nobody's business.
+            Some(_) => Error::new(Code::NoTask, "not all of it is there"),
+            None => error,
+        })?;
+        found.sort_by_key(|dead| dead.pos);
+        let is_there = |dead: &Dead| {
+            who.grant.admits(&dead.namespace) && namespace.as_ref().is_none_or(|namespace| *namespace == dead.namespace)
+        };
+        match found.iter().find(|dead| !is_there(dead)) {
+            Some(dead) => Err(Error::new(Code::NoTask, format!("there is no {} in this root", dead.what.id()))),
             None => Ok(found),
         }
     });
-    Ok(found.await?.into_iter().map(|dead| dead.what).take(PAGE_MAX).collect())
+    found.await
 }
 
 /// Gives all commands without waiting in between, and tells what became of each.
@@ -146,13 +201,9 @@ async fn all(house: &State, who: &Who, commands: Vec<(What, Command)>) -> Answer
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for (what, answer) in waiting {
         match answer.await.unwrap_or_else(|_| Err(Error::new(Code::Stopping, "the node is stopping"))) {
-            Ok(_) => done.push(what.to_json()),
-            Err(error) => {
-                let mut value = what.to_json();
-                value["error"] = problem::to_json(&error);
-                failed.push(value);
-            }
+            Ok(_) => done.push(what.ids()),
+            Err(error) => failed.push(dead::Failed { ids: what.ids(), error: problem::to_json(&error) }),
         }
     }
-    Ok(Said(json!({ "done": done, "failed": failed })))
+    Ok(Said(json!(dead::Outcome { done, failed })))
 }

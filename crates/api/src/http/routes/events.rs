@@ -1,6 +1,6 @@
 //! What happens, as it happens.
 
-use super::{State, Who, audit};
+use super::{State, Who, audit, id};
 use crate::{
     error::{Code, Error},
     http::{door, events::Wanted, json::Query, problem::Problem},
@@ -25,6 +25,8 @@ pub(super) struct EventsQuery {
     namespace: Option<Name>,
     /// Only of these kinds, with commas between them: ScheduleJob, CompleteJob, SendMessage, …
     kind: Option<String>,
+    /// Only about this task.
+    task: Option<String>,
     /// After this position. `Last-Event-ID` counts more; without either, from now on.
     after: Option<u64>,
 }
@@ -46,6 +48,7 @@ pub(super) async fn follow(
     }
     let kinds = query.kind.as_deref().unwrap_or_default().split(',').filter(|kind| !kind.is_empty());
     let kinds = kinds.map(audit::kind).collect::<Result<Vec<_>, Error>>()?;
+    let task = query.task.as_deref().map(id).transpose()?;
     let last = headers.get("last-event-id").map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()));
     let last = match last {
         Some(None) => return Err(Error::new(Code::Usage, "Last-Event-ID is the number of an event").into()),
@@ -64,7 +67,7 @@ pub(super) async fn follow(
         let _taken = &place; // as long as it listens
         keys.keys.find(&token, time::now_ms()).is_ok_and(|found| found.is_some())
     };
-    let wanted = Wanted { namespace: query.namespace, kinds };
+    let wanted = Wanted { namespace: query.namespace, kinds, task };
     let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response())
 }

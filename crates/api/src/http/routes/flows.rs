@@ -8,6 +8,7 @@ use crate::{
         problem::Problem,
         routes::tasks,
     },
+    view::Accepted,
 };
 use axum::{http::HeaderMap, response::Response};
 use relaymesh_core::{name::Name, task::request::Request};
@@ -48,7 +49,7 @@ pub(super) async fn check(house: State, who: Who, Json(body): Json<Checked>) -> 
 /// Submits a flow by its definition. The same as `POST /tasks` with `flow`.
 #[utoipa::path(
     post, path = "/flows", tag = "flows", request_body = tasks::Submitted, security(("token" = ["rw"])),
-    responses((status = 201, body = Value), (status = 200, description = "it was there already", body = Value)),
+    responses((status = 201, body = Accepted), (status = 200, description = "it was there already", body = Accepted)),
 )]
 pub(super) async fn submit(
     house: State,
@@ -57,6 +58,7 @@ pub(super) async fn submit(
     Json(body): Json<tasks::Submitted>,
 ) -> Result<Response, Problem> {
     let settings = house.desk.settings();
-    let submit = body.prepare(&who, tasks::key(&headers)?, &(house.desk.agents)(), &settings)?;
+    let submit =
+        body.with_input(&house, &who).await?.prepare(&who, tasks::key(&headers)?, &(house.desk.agents)(), &settings)?;
     tasks::answer(&house.desk.ask(&who.caller, Command::Submit(submit)).await?)
 }

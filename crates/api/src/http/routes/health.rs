@@ -5,6 +5,7 @@ use crate::{
     error::{Code, Error},
     health::{Health, Reason},
     http::{json::Said, problem::Problem},
+    local::Status,
     metrics::Form,
 };
 use axum::{
@@ -14,34 +15,74 @@ use axum::{
     },
     response::{IntoResponse as _, Response},
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+/// That the process lives.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Live {
+    /// `live`.
+    status: String,
+}
+
+/// Whether it takes work.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Ready {
+    /// Whether it does.
+    ready: bool,
+    /// The newest durable op.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pos: Option<u64>,
+    /// What is not as it should be, the worst first.
+    why: Vec<Trouble>,
+}
+
+/// What is not as it should be.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Trouble {
+    /// What it is.
+    trouble: String,
+    /// Whether it stops the work.
+    stops: bool,
+    /// What was found.
+    detail: String,
+}
+
+impl From<Reason> for Trouble {
+    fn from(Reason { trouble, detail }: Reason) -> Self {
+        Self { trouble: trouble.as_str().to_owned(), stops: trouble.stops_with().is_some(), detail }
+    }
+}
 
 /// Whether the process lives. Needs no token.
-#[utoipa::path(get, path = "/health", tag = "health", security(()), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/health", tag = "health", security(()), responses((status = 200, body = Live)))]
 pub(super) async fn live() -> Said {
-    Said(json!({ "status": "live" }))
+    Said(json!(Live { status: "live".to_owned() }))
 }
 
 /// Whether it takes work, and if not, why. Needs no token.
 #[utoipa::path(
     get, path = "/ready", tag = "health", security(()),
-    responses((status = 200, body = Value), (status = 503, description = "it does not, and why", body = Value)),
+    responses((status = 200, body = Ready), (status = 503, description = "it does not, and why", body = Ready)),
 )]
 pub(super) async fn ready(house: State) -> Response {
-    let not_ready =
-        |why: Value| (StatusCode::SERVICE_UNAVAILABLE, Said(json!({ "ready": false, "why": why }))).into_response();
+    let not_ready = |why: Vec<Trouble>| {
+        let said = Ready { ready: false, pos: None, why };
+        (StatusCode::SERVICE_UNAVAILABLE, Said(json!(said))).into_response()
+    };
+    let stops = |trouble: &str, detail: String| vec![Trouble { trouble: trouble.to_owned(), stops: true, detail }];
     let Some(status) = house.desk.glance().await else {
-        return not_ready(json!([{ "trouble": "silent", "detail": "the driver does not answer" }]));
+        return not_ready(stops("silent", "the driver does not answer".to_owned()));
     };
     let Health { is_ready, reasons } = status.health();
-    let why = |Reason { trouble, detail }: Reason| json!({ "trouble": trouble, "stops": trouble.stops_with().is_some(), "detail": detail });
-    let why: Vec<Value> = reasons.into_iter().map(why).collect();
+    let why: Vec<Trouble> = reasons.into_iter().map(Trouble::from).collect();
     if !is_ready {
-        return not_ready(why.into());
+        return not_ready(why);
     }
     match house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await {
-        Ok(pos) => Said(json!({ "ready": true, "pos": pos, "why": why })).into_response(),
-        Err(error) => not_ready(json!([{ "trouble": "unreadable", "stops": true, "detail": error.message }])),
+        Ok(pos) => Said(json!(Ready { ready: true, pos: Some(pos), why })).into_response(),
+        Err(error) => not_ready(stops("unreadable", error.message)),
     }
 }
 
@@ -63,7 +104,7 @@ fn silent() -> Error {
 }
 
 /// How the daemon is.
-#[utoipa::path(get, path = "/status", tag = "health", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/status", tag = "health", security(("token" = ["ro"])), responses((status = 200, body = Status)))]
 pub(super) async fn status(house: State) -> Answered {
     let status = house.desk.glance().await.ok_or_else(silent)?;
     Ok(Said(json!(status)))

@@ -30,15 +30,15 @@ pub(super) struct ListQuery {
 }
 
 /// Every lock of a namespace.
-#[utoipa::path(get, path = "/locks", tag = "locks", params(ListQuery), security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/locks", tag = "locks", params(ListQuery), security(("token" = ["ro", "agent"])), responses((status = 200, body = lock::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let namespace = who.namespace(query.namespace)?;
     let found = house.desk.readers.read(move |reader| {
         let mut found = Vec::new();
-        lock::each(reader, &namespace, |repository, held| found.push(lock::to_json(repository, held)))?;
+        lock::each(reader, &namespace, |repository, held| found.push(lock::shown(repository, held)))?;
         Ok(found)
     });
-    Ok(Said(json!({ "locks": found.await? })))
+    Ok(Said(json!(lock::All { locks: found.await? })))
 }
 
 /// A lock to be taken.
@@ -71,7 +71,7 @@ pub(super) struct Acquire {
 }
 
 /// Takes a lock. `held` is shown when it is renewed or given back.
-#[utoipa::path(post, path = "/locks", tag = "locks", request_body = Acquire, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/locks", tag = "locks", request_body = Acquire, security(("token" = ["rw", "agent"])), responses((status = 200, body = lock::Held)))]
 pub(super) async fn acquire(house: State, who: Who, Json(asked): Json<Acquire>) -> Answered {
     let holder = asked.holder.unwrap_or_else(|| who.grant.agent.clone().unwrap_or_else(|| who.caller.author.clone()));
     who.check_agent(&holder)?;
@@ -105,7 +105,7 @@ pub(super) struct Held {
 }
 
 /// Keeps a lock longer.
-#[utoipa::path(post, path = "/locks/renew", tag = "locks", request_body = Held, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/locks/renew", tag = "locks", request_body = Held, security(("token" = ["rw", "agent"])), responses((status = 200, body = lock::Held)))]
 pub(super) async fn renew(house: State, who: Who, Json(asked): Json<Held>) -> Answered {
     let command = LockCommand::Renew {
         namespace: who.namespace(asked.namespace)?,
@@ -117,7 +117,7 @@ pub(super) async fn renew(house: State, who: Who, Json(asked): Json<Held>) -> An
 }
 
 /// Gives a lock back.
-#[utoipa::path(post, path = "/locks/release", tag = "locks", request_body = Held, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/locks/release", tag = "locks", request_body = Held, security(("token" = ["rw", "agent"])), responses((status = 200, body = lock::Released)))]
 pub(super) async fn release(house: State, who: Who, Json(asked): Json<Held>) -> Answered {
     let command = LockCommand::Release {
         namespace: who.namespace(asked.namespace)?,
@@ -141,7 +141,11 @@ fn usage(error: impl std::fmt::Display) -> Error {
 
 fn told(answer: Answer) -> Answered {
     if let Answer::Locked { held, deadline_ms } = answer {
-        return Ok(Said(lock::held_json(held, deadline_ms)));
+        return Ok(Said(json!(lock::Held::new(held, deadline_ms))));
     }
-    if answer == Answer::Released { Ok(Said(json!({ "released": true }))) } else { Err(unexpected().into()) }
+    if answer == Answer::Released {
+        Ok(Said(json!(lock::Released { released: true })))
+    } else {
+        Err(unexpected().into())
+    }
 }

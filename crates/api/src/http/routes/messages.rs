@@ -64,7 +64,7 @@ pub(super) struct Sent {
 }
 
 /// Says something to an agent.
-#[utoipa::path(post, path = "/messages", tag = "messages", request_body = Sent, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/messages", tag = "messages", request_body = Sent, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn send(house: State, who: Who, Json(sent): Json<Sent>) -> Answered {
     let own = who.grant.agent.clone().unwrap_or_else(|| who.caller.author.clone());
     let from = sent.from.unwrap_or(own);
@@ -106,7 +106,7 @@ pub(super) struct InboxQuery {
 /// What waits for an agent, urgent first.
 #[utoipa::path(
     get, path = "/inboxes/{agent}", tag = "messages", params(("agent" = String, Path), InboxQuery), security(("token" = ["ro", "agent"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = message::Inbox)),
 )]
 pub(super) async fn inbox(
     house: State,
@@ -118,7 +118,7 @@ pub(super) async fn inbox(
     who.check_agent(&agent)?;
     let limit = query.limit.unwrap_or(50).clamp(1, PAGE_MAX);
     let found = house.desk.readers.read(move |reader| message::inbox(reader, &namespace, &agent, limit));
-    Ok(Said(json!({ "messages": found.await? })))
+    Ok(Said(json!(message::Inbox { messages: found.await? })))
 }
 
 /// Who takes, and for how long.
@@ -130,24 +130,35 @@ pub(super) struct Take {
     namespace: Option<Name>,
     /// Without a word for longer than this, it is delivered again.
     lease_ms: Option<u64>,
+    /// Only the `message` of this thread.
+    #[schema(value_type = Option<String>)]
+    thread: Option<ThreadId>,
+    /// Only this message of the `thread`.
+    #[schema(value_type = Option<String>)]
+    message: Option<MessageId>,
 }
 
 /// Takes the next message for an agent, if there is one. `held` is shown when it is dealt with.
 #[utoipa::path(
     post, path = "/inboxes/{agent}/take", tag = "messages", params(("agent" = String, Path)), request_body = Take,
-    security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Taken)),
 )]
 pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json(take): Json<Take>) -> Answered {
     let (agent, namespace): (Name, _) = (id(&agent)?, who.namespace(take.namespace)?);
     who.check_agent(&agent)?;
     let worker = WorkerId::new(time::now_ms(), rand::random());
     let lease_ms = take.lease_ms.unwrap_or(LEASE_MS);
-    let command = MessageCommand::Take { namespace, agent, worker, lease_ms, only: None };
+    let only = match (take.thread, take.message) {
+        (None, None) => None,
+        (Some(thread), Some(message)) => Some((thread, message)),
+        _ => return Err(Error::new(Code::Usage, "`thread` and `message` go together").into()),
+    };
+    let command = MessageCommand::Take { namespace, agent, worker, lease_ms, only };
     let answer = house.desk.ask(&who.caller, Command::Message(command)).await?;
     let Answer::Taken(taken) = answer else { return Err(unexpected().into()) };
-    let Some(delivery) = taken else { return Ok(Said(json!({ "message": null }))) };
+    let Some(delivery) = taken else { return Ok(Said(json!(message::Taken { message: None }))) };
     let shown = house.desk.readers.read(move |reader| message::delivered(reader, &delivery));
-    Ok(Said(json!({ "message": shown.await? })))
+    Ok(Said(json!(message::Taken { message: Some(shown.await?) })))
 }
 
 /// The delivery that is dealt with.
@@ -159,7 +170,7 @@ pub(super) struct HeldOnly {
 }
 
 /// A message is dealt with.
-#[utoipa::path(post, path = "/messages/acknowledge", tag = "messages", request_body = HeldOnly, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/messages/acknowledge", tag = "messages", request_body = HeldOnly, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn acknowledge(house: State, who: Who, Json(body): Json<HeldOnly>) -> Answered {
     let Proof { thread, held } = proof(&house, &who, &body.held).await?;
     told(house.desk.ask(&who.caller, Command::Message(MessageCommand::Acknowledge { thread, held })).await?)
@@ -176,7 +187,7 @@ pub(super) struct Reply {
 }
 
 /// A message is dealt with, and this is the answer.
-#[utoipa::path(post, path = "/messages/reply", tag = "messages", request_body = Reply, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/messages/reply", tag = "messages", request_body = Reply, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Replied)))]
 pub(super) async fn reply(house: State, who: Who, Json(body): Json<Reply>) -> Answered {
     let Proof { thread, held } = proof(&house, &who, &body.held).await?;
     let content = Content::Inline(body.content.to_string().into_bytes());
@@ -198,7 +209,7 @@ pub(super) struct Fail {
 }
 
 /// A message could not be dealt with.
-#[utoipa::path(post, path = "/messages/fail", tag = "messages", request_body = Fail, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/messages/fail", tag = "messages", request_body = Fail, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn fail(house: State, who: Who, Json(body): Json<Fail>) -> Answered {
     let Proof { thread, held } = proof(&house, &who, &body.held).await?;
     let command = MessageCommand::Fail { thread, held, retryable: !body.r#final, error: body.error };
@@ -220,7 +231,7 @@ pub(super) struct Again {
 }
 
 /// Delivers a message again that came to nothing.
-#[utoipa::path(post, path = "/messages/redrive", tag = "messages", request_body = Again, security(("token" = ["rw"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/messages/redrive", tag = "messages", request_body = Again, security(("token" = ["rw"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn redrive(house: State, who: Who, Json(body): Json<Again>) -> Answered {
     let (thread, message) = (body.thread, body.message);
     let looker = who.0.clone();
@@ -232,7 +243,7 @@ pub(super) async fn redrive(house: State, who: Who, Json(body): Json<Again>) -> 
 /// A conversation, oldest first.
 #[utoipa::path(
     get, path = "/threads/{thread}", tag = "messages", params(("thread" = String, Path)), security(("token" = ["ro"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = message::Conversation)),
 )]
 pub(super) async fn thread(house: State, who: Who, Path(thread): Path<String>) -> Answered {
     let (thread, who): (ThreadId, _) = (id(&thread)?, who.0);
@@ -240,7 +251,7 @@ pub(super) async fn thread(house: State, who: Who, Path(thread): Path<String>) -
         let rows = there(reader, &who, thread)?;
         message::thread(reader, &rows)
     });
-    Ok(Said(json!({ "thread": thread, "messages": found.await? })))
+    Ok(Said(json!(message::Conversation { thread, messages: found.await? })))
 }
 
 /// The delivery that the text proves, of a thread that the caller may see and for whom it may act.
@@ -275,9 +286,9 @@ fn missing(thread: ThreadId) -> Error {
 
 fn told(answer: Answer) -> Answered {
     if let Answer::Message { thread, message, state } = answer {
-        return Ok(Said(json!({ "thread": thread, "message": message, "state": state })));
+        return Ok(Said(json!(message::Told { thread, message, state })));
     }
     let Answer::Replied { thread, message, completed } = answer else { return Err(unexpected().into()) };
-    let asked = completed.map(|(step, is_done)| json!({ "step": step.to_string(), "completed": is_done }));
-    Ok(Said(json!({ "thread": thread, "message": message, "asked": asked })))
+    let asked = completed.map(|(step, completed)| message::Asking { step, completed });
+    Ok(Said(json!(message::Replied { thread, message, asked })))
 }

@@ -24,6 +24,7 @@ use super::{
     keys::Keys,
     operations::{Operations, SCHEME},
     rate::Rate,
+    uploads::{self, Uploads},
     waits::{Room, Waits},
 };
 use crate::error::{Code, Error};
@@ -37,7 +38,7 @@ use utoipa_axum::{
 };
 
 /// What every path begins with.
-pub(super) const BASE: &str = "/api/v1";
+pub const BASE: &str = "/api/v1";
 
 type State = axum::extract::State<Arc<House>>;
 type Who = axum::Extension<super::principal::Principal>;
@@ -120,6 +121,7 @@ fn versioned<T: Takes>(to: T) -> T {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::decide))
         .routes(routes!(dead::list))
+        .routes(routes!(dead::show))
         .routes(routes!(dead::redrive))
         .routes(routes!(dead::purge))
         .routes(routes!(locks::list, locks::acquire))
@@ -130,6 +132,7 @@ fn versioned<T: Takes>(to: T) -> T {
         .routes(routes!(settings::history))
         .routes(routes!(audit::query))
         .routes(routes!(content::download))
+        .routes(routes!(content::upload))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::rotate))
         .routes(routes!(tokens::revoke))
@@ -151,6 +154,9 @@ pub fn document() -> Value {
         "description": "A token from `relaymesh token create`; scopes: ro, rw, admin, agent.",
     });
     document["components"]["schemas"]["Problem"] = problem_schema();
+    for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
+        shape(schema);
+    }
     for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             complete(method, operation);
@@ -158,6 +164,60 @@ pub fn document() -> Value {
     }
     document
 }
+
+/// Says what ids and names look like, wherever they are texts.
+fn shape(schema: &mut Value) {
+    let parts = schema.get_mut("allOf").and_then(Value::as_array_mut);
+    parts.into_iter().flatten().for_each(shape);
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let kind = &property["type"];
+        let is_text =
+            kind == "string" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "string"));
+        if let (true, Some((_, pattern))) = (is_text, FIELDS.iter().find(|(known, _)| known == name)) {
+            property["pattern"] = json!(pattern);
+        }
+    }
+}
+
+/// What ids and names in documents look like.
+const FIELDS: [(&str, &str); 12] = [
+    ("namespace", NAME),
+    ("agent", NAME),
+    ("to", NAME),
+    ("from", NAME),
+    ("holder", NAME),
+    ("task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("message", "^msg_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("request_id", "^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("input_hash", "^[0-9a-fA-F]{64}$"),
+    ("ask", "^[0-9a-fA-F]{64}$"),
+    ("priority", "^(high|normal|low)$"),
+];
+
+/// What ids in addresses look like. Under `/dead`, an id may be one of three things.
+const FORMS: [(&str, &str, &str); 8] = [
+    ("path", "id", "^(tsk|msg|thr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("path", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("query", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("path", "thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("path", "hash", "^[0-9a-fA-F]{64}$"),
+    ("query", "sha256", "^[0-9a-fA-F]{64}$"),
+    ("path", "agent", NAME),
+    ("query", "namespace", NAME),
+];
+
+/// What a name looks like.
+const NAME: &str = "^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$";
+
+/// What only some that look say besides.
+const REFUSALS: [(&str, &str, &str); 4] = [
+    ("approvals_show", "409", "refused: it asks for nothing, or not any more"),
+    ("dead_letters_list", "409", "refused: one of them did not come to nothing"),
+    ("dead_letters_list", "413", "too_long"),
+    ("dead_letters_show", "409", "refused: it did not come to nothing"),
+];
 
 /// What every operation may say besides: each refusal of the door, and whatever can happen to anybody.
 fn complete(method: &str, operation: &mut Value) {
@@ -169,6 +229,13 @@ fn complete(method: &str, operation: &mut Value) {
     let (tag, verb) =
         (operation["tags"][0].as_str().unwrap_or_default(), operation["operationId"].as_str().unwrap_or_default());
     operation["operationId"] = json!(format!("{}_{verb}", tag.replace(' ', "_")));
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        let form = FORMS.iter().find(|(place, name, _)| parameter["in"] == *place && parameter["name"] == *name);
+        if let Some((.., pattern)) = form {
+            parameter["schema"]["pattern"] = json!(pattern);
+        }
+    }
     let is_write = method != "get";
     let reads = [
         ("400", "bad_id, usage"),
@@ -190,7 +257,9 @@ fn complete(method: &str, operation: &mut Value) {
         ("507", "disk_full"),
     ];
     let writes = writes.into_iter().filter(|_| is_write);
-    for (status, about) in reads.into_iter().chain(writes) {
+    let own = REFUSALS.iter().filter(|(name, ..)| operation["operationId"] == *name);
+    let own: Vec<(&str, &str)> = own.map(|(_, status, about)| (*status, *about)).collect();
+    for (status, about) in reads.into_iter().chain(writes).chain(own) {
         if operation["responses"][status].is_null() {
             operation["responses"][status] = problem(about);
         }
@@ -213,6 +282,8 @@ fn problem_schema() -> Value {
 pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, connections_max: usize) -> Router {
     let opened = versioned(Opened { base: BASE, routes: Router::new(), operations: Operations::default() });
     let Opened { routes, operations, .. } = others(Opened { base: "", ..opened });
+    let uploads = Arc::new(Uploads::default());
+    tokio::spawn(uploads::sweep(Arc::clone(&uploads), Arc::clone(&desk)));
     let house = Arc::new(House {
         keys: Keys::new(desk.root.clone()),
         operations,
@@ -220,6 +291,7 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, conne
         waits: Waits::default(),
         room: Room::new(connections_max),
         under_way: UnderWay::default(),
+        uploads,
         feed: Feed::start(&desk).await,
         desk,
         address,

@@ -8,16 +8,16 @@ use crate::{
 use relaymesh_core::name::Name;
 use relaymesh_runtime::driver::{Answer, Command};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 
 /// Every namespace that the token is for, with how much there is in each. It counts everything there is, so it is not for every second.
-#[utoipa::path(get, path = "/namespaces", tag = "namespaces", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/namespaces", tag = "namespaces", security(("token" = ["ro"])), responses((status = 200, body = namespace::All)))]
 pub(super) async fn list(house: State, who: Who) -> Answered {
     let found = house.desk.readers.read(move |reader| namespace::find(reader, &mut |_| {})).await?;
-    let seen = found.iter().filter(|(name, _)| who.grant.admits(name));
-    let shown: Vec<Value> = seen.map(|(name, listed)| namespace::to_json(name, listed)).collect();
-    Ok(Said(json!({ "namespaces": shown })))
+    let seen = found.into_iter().filter(|(name, _)| who.grant.admits(name));
+    let namespaces = seen.map(|(name, listed)| listed.shown(name)).collect();
+    Ok(Said(json!(namespace::All { namespaces })))
 }
 
 /// A namespace to be made.
@@ -32,11 +32,11 @@ pub(super) struct Create {
 }
 
 /// Makes a namespace. One that is there stays as it is.
-#[utoipa::path(post, path = "/namespaces", tag = "namespaces", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/namespaces", tag = "namespaces", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = namespace::Created)))]
 pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> Answered {
     who.check(&body.name)?;
     let command = Command::CreateNamespace { name: body.name, about: body.about.unwrap_or_default() };
     let answer = house.desk.ask(&who.caller, command).await?;
     let Answer::Namespace { name, is_new } = answer else { return Err(unexpected().into()) };
-    Ok(Said(json!({ "namespace": name, "created": is_new })))
+    Ok(Said(json!(namespace::Created { namespace: name, created: is_new })))
 }

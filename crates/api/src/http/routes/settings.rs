@@ -20,16 +20,16 @@ use std::{collections::BTreeMap, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
 /// Every setting, where it comes from, and the revision of the file.
-#[utoipa::path(get, path = "/settings", tag = "settings", security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/settings", tag = "settings", security(("token" = ["ro"])), responses((status = 200, body = setting::All)))]
 pub(super) async fn show(house: State, _who: Who) -> Answered {
-    Ok(Said(current(&house).await?))
+    Ok(Said(json!(current(&house).await?)))
 }
 
-async fn current(house: &State) -> Result<Value, Error> {
+async fn current(house: &State) -> Result<setting::All, Error> {
     let desk = Arc::clone(&house.desk);
     blocking(move || {
         let revision = setting::revision(&desk.root)?;
-        Ok(json!({ "revision": revision, "settings": setting::to_json(&(desk.settings)()) }))
+        Ok(setting::All { revision, settings: setting::shown(&(desk.settings)()), changed_fields: None })
     })
     .await
 }
@@ -47,7 +47,7 @@ pub(super) struct Update {
 
 /// Changes settings in their file, all or none, and takes them up. Those of the environment and of arguments stay as they are. Needs a token for
 /// all namespaces.
-#[utoipa::path(post, path = "/settings", tag = "settings", request_body = Update, security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/settings", tag = "settings", request_body = Update, security(("token" = ["admin"])), responses((status = 200, body = setting::All)))]
 pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> Answered {
     if who.grant.namespaces.is_some() {
         return Err(Error::new(Code::Forbidden, "settings are for all namespaces, and the token is not").into());
@@ -57,16 +57,15 @@ pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> 
     let (_, changed) = match changed {
         Ok(changed) => changed,
         Err(error) if error.code == Code::ChangedMeanwhile => {
-            return Err(Problem::from(error).with_current(current(&house).await?));
+            return Err(Problem::from(error).with_current(json!(current(&house).await?)));
         }
         Err(error) => return Err(error.into()),
     };
     let known: Vec<&str> =
         TABLE.iter().map(|known| known.name).filter(|name| changed.iter().any(|c| c == name)).collect();
     house.desk.note(&who.caller, "settings.update", None, &[("changed_fields", &known.join(","))]).await?;
-    let mut shown = current(&house).await?;
-    shown["changed_fields"] = json!(changed);
-    Ok(Said(shown))
+    let shown = current(&house).await?;
+    Ok(Said(json!(setting::All { changed_fields: Some(changed), ..shown })))
 }
 
 /// How many.
@@ -78,11 +77,11 @@ pub(super) struct HistoryQuery {
 }
 
 /// When which settings changed: names, never values. Newest first.
-#[utoipa::path(get, path = "/settings/history", tag = "settings", params(HistoryQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/settings/history", tag = "settings", params(HistoryQuery), security(("token" = ["ro"])), responses((status = 200, body = setting::History)))]
 pub(super) async fn history(house: State, _who: Who, Query(query): Query<HistoryQuery>) -> Answered {
     let (root, limit) = (house.desk.root.clone(), query.limit.unwrap_or(20).min(ENTRIES_MAX));
     let entries = blocking(move || {
         history::newest(&root, limit).map_err(|error| Error::new(Code::StoreIo, format!("{}: {error}", history::FILE)))
     });
-    Ok(Said(json!({ "history": entries.await? })))
+    Ok(Said(json!(setting::History { history: entries.await? })))
 }

@@ -8,12 +8,12 @@ use crate::{
         json::{Json, Query, Said},
     },
     lookup, time,
-    view::View,
+    view::{Attempts, Changed, LogPart, RunningAttempt, ShownStep, View},
 };
 use axum::extract::Path;
 use relaymesh_core::{
     content::Media,
-    id::{StepId, TaskId, WorkerId},
+    id::{LeaseToken, StepId, TaskId, WorkerId},
     task::Status,
     trace::Context,
 };
@@ -24,7 +24,7 @@ use relaymesh_runtime::{
     world::{Hold, Outcome},
 };
 use relaymesh_store::Content;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     fs::File,
@@ -41,7 +41,7 @@ const LEASE_MS_MAX: u64 = 3_600_000;
 /// One step with its attempts.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}", tag = "steps", params(("id" = String, Path), ("step" = String, Path, description = "its name or its place")),
-    security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro", "agent"])), responses((status = 200, body = ShownStep)),
 )]
 pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
     let (task, who, root) = (id(&task)?, who.0, house.desk.root.clone());
@@ -49,7 +49,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
         let rows = rows(reader, &who, task)?;
         let index = lookup::step(&rows, &step)?.0;
         let view = View::load(reader, rows)?.with_processes(&root);
-        Ok(view.step_json(index, &view.rows.steps[usize::from(index)], true))
+        Ok(json!(view.step(index, &view.rows.steps[usize::from(index)], true)))
     });
     Ok(Said(found.await?))
 }
@@ -57,7 +57,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
 /// The attempts at a step, oldest first.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}/attempts", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
-    security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro", "agent"])), responses((status = 200, body = Attempts)),
 )]
 pub(super) async fn attempts(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
     let (task, who) = (id(&task)?, who.0);
@@ -65,9 +65,12 @@ pub(super) async fn attempts(house: State, who: Who, Path((task, step)): Path<(S
         let rows = rows(reader, &who, task)?;
         let step = lookup::step(&rows, &step)?.1;
         let running = step.lease.as_ref().filter(|_| step.status == Status::Running);
-        let running =
-            running.map(|lease| json!({ "epoch": step.epoch, "worker": lease.worker, "claimed_ms": lease.claimed_ms }));
-        Ok(json!({ "attempts": step.history, "running": running }))
+        let running = running.map(|lease| RunningAttempt {
+            epoch: step.epoch,
+            worker: lease.worker,
+            claimed_ms: lease.claimed_ms,
+        });
+        Ok(json!(Attempts { attempts: step.history.clone(), running }))
     });
     Ok(Said(found.await?))
 }
@@ -87,7 +90,7 @@ pub(super) struct LogQuery {
 /// What an attempt wrote, in parts of at most 256 KiB.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}/logs", tag = "steps", params(("id" = String, Path), ("step" = String, Path), LogQuery),
-    security(("token" = ["ro", "agent"])), responses((status = 200, body = Value)),
+    security(("token" = ["ro", "agent"])), responses((status = 200, body = LogPart)),
 )]
 pub(super) async fn logs(
     house: State,
@@ -114,10 +117,8 @@ pub(super) async fn logs(
         part(&path, offset).map_err(|error| Error::new(Code::StoreIo, format!("the log cannot be read: {error}")))
     });
     let (text, next, is_end) = part.await?;
-    Ok(Said(json!({
-        "step": name, "epoch": epoch, "stream": stream, "offset": offset, "next": next, "text": text,
-        "end": is_end && (is_over || epoch < newest),
-    })))
+    let end = is_end && (is_over || epoch < newest);
+    Ok(Said(json!(LogPart { step: name, epoch, stream: stream.to_owned(), offset, next, text, end })))
 }
 
 /// A part of a file, as text, up to where a character or the file ends. One that is not there has nothing in it.
@@ -141,6 +142,39 @@ fn part(path: &std::path::Path, offset: u64) -> io::Result<(String, u64, bool)> 
     Ok((String::from_utf8_lossy(&bytes).into_owned(), next, is_end))
 }
 
+/// A step that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Claimed {
+    /// Its task.
+    #[schema(value_type = String)]
+    task: TaskId,
+    /// Its place.
+    step: u16,
+    /// Its fence.
+    epoch: u32,
+    /// What is shown when it is ended.
+    #[schema(value_type = String)]
+    lease: LeaseToken,
+    /// Who works.
+    #[schema(value_type = String)]
+    worker: WorkerId,
+    /// Without a word for longer than this, it is somebody else's.
+    lease_ms: u64,
+    /// A token that is good for this attempt alone.
+    token: String,
+    /// Where in the task's trace it is.
+    traceparent: String,
+}
+
+/// A worker that was heard.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Heartbeat)]
+pub(super) struct Beaten {
+    /// Who.
+    #[schema(value_type = String)]
+    worker: WorkerId,
+}
+
 /// Who works, and for how long without a word.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,7 +189,7 @@ pub(super) struct Claim {
 /// Takes a ready step to work on it from outside. The token in the answer is good for this attempt and dies with it.
 #[utoipa::path(
     post, path = "/tasks/{id}/steps/{step}/claim", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
-    request_body = Claim, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)),
+    request_body = Claim, security(("token" = ["rw", "agent"])), responses((status = 200, body = Claimed)),
 )]
 pub(super) async fn claim(
     house: State,
@@ -178,10 +212,8 @@ pub(super) async fn claim(
     let Answer::Claimed(hold) = answer else { return Err(unexpected().into()) };
     let token = house.keys.issue(Bound { step, epoch: hold.epoch, namespace, agent });
     let context = Context::of_attempt(step, hold.epoch, trace_id, house.desk.settings().traced_per_mille());
-    Ok(Said(json!({
-        "task": task, "step": index, "epoch": hold.epoch, "lease": hold.token, "worker": worker, "lease_ms": lease_ms, "token": token,
-        "traceparent": context.to_string(),
-    })))
+    let (epoch, lease, traceparent) = (hold.epoch, hold.token, context.to_string());
+    Ok(Said(json!(Claimed { task, step: index, epoch, lease, worker, lease_ms, token, traceparent })))
 }
 
 /// Who is still there.
@@ -196,11 +228,11 @@ pub(super) struct Beat {
 /// A worker is still there: all its leases begin anew.
 #[utoipa::path(
     post, path = "/workers/heartbeat", tag = "steps", request_body = Beat, security(("token" = ["rw", "agent"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = Beaten)),
 )]
 pub(super) async fn heartbeat(house: State, who: Who, Json(beat): Json<Beat>) -> Answered {
     house.desk.ask(&who.caller, Command::Heartbeat { worker: beat.worker }).await?;
-    Ok(Said(json!({ "worker": beat.worker })))
+    Ok(Said(json!(Beaten { worker: beat.worker })))
 }
 
 /// How an attempt ended.
@@ -229,7 +261,7 @@ fn yes() -> bool {
 /// A worker from outside is done with a step, one way or the other.
 #[utoipa::path(
     post, path = "/tasks/{id}/steps/{step}/finish", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
-    request_body = Finish, security(("token" = ["rw", "agent"])), responses((status = 200, body = Value)),
+    request_body = Finish, security(("token" = ["rw", "agent"])), responses((status = 200, body = Changed)),
 )]
 pub(super) async fn finish(
     house: State,
@@ -256,5 +288,5 @@ pub(super) async fn finish(
     let hold = Hold { step: StepId { task, index }, epoch: finish.epoch, token: finish.lease };
     let answer = house.desk.ask(&who.caller, Command::Finish { hold, outcome }).await?;
     let Answer::Done { status } = answer else { return Err(unexpected().into()) };
-    Ok(Said(json!({ "task": task, "status": status })))
+    Ok(Said(json!(Changed { task, status })))
 }

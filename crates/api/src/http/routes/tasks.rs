@@ -1,6 +1,6 @@
 //! Tasks: submit, look, wait, stop, try again.
 
-use super::{Answered, State, Who, id, unexpected};
+use super::{Answered, State, Who, content, id, unexpected};
 use crate::{
     error::{Code, Error},
     flow,
@@ -20,6 +20,7 @@ use axum::{
 };
 use relaymesh_agents::Agents;
 use relaymesh_core::{
+    hash::Hash,
     id::{RequestId, TaskId},
     lanes::Priority,
     name::Name,
@@ -61,6 +62,9 @@ pub(in crate::http) struct Submitted {
     /// What the agent is given, or the flow's input.
     #[schema(value_type = Option<Value>)]
     input: Option<Value>,
+    /// The hash of what this token has uploaded, as the input instead; not in bulk.
+    #[schema(value_type = Option<String>)]
+    input_hash: Option<Hash>,
     /// What people call it; with an `agent`.
     #[schema(value_type = Option<String>)]
     name: Option<Name>,
@@ -108,7 +112,21 @@ impl Submitted {
         Ok(Submit::new(namespace, prepared, Until::Accepted))
     }
 
+    /// The same with the input that it names by hash.
+    pub(super) async fn with_input(mut self, house: &State, who: &Who) -> Result<Self, Error> {
+        if let Some(hash) = self.input_hash.take() {
+            if self.input.is_some() {
+                return Err(Error::new(Code::Usage, "give `input` or `input_hash`"));
+            }
+            self.input = Some(content::uploaded(house, who, hash).await?);
+        }
+        Ok(self)
+    }
+
     fn request(self, agents: &Agents) -> Result<Request, Error> {
+        if self.input_hash.is_some() {
+            return Err(Error::new(Code::Usage, "in bulk, each line has its input itself"));
+        }
         let is_plain =
             self.name.is_none() && self.priority.is_none() && self.retry.is_none() && self.timeout_ms.is_none();
         match (self.flow, self.agent) {
@@ -142,17 +160,23 @@ pub(super) struct ListQuery {
     status: Option<Status>,
     /// At most so many, up to 500.
     limit: Option<usize>,
-    /// `next` of the page before.
-    cursor: Option<u64>,
+    /// `next` of the page before, or the id of a task: those that are older.
+    cursor: Option<String>,
 }
 
 /// Tasks of a namespace, newest first.
-#[utoipa::path(get, path = "/tasks", tag = "tasks", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/tasks", tag = "tasks", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = view::Page)))]
 pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Answered {
     let ListQuery { namespace, status, limit, cursor } = query.0;
     let filter = TaskFilter { namespace: Some(who.namespace(namespace)?), status };
     let limit = limit.unwrap_or(50).clamp(1, PAGE_MAX);
+    let who = who.0;
     let found = house.desk.readers.read(move |reader| {
+        let cursor = cursor.map(|text| match text.parse::<u64>() {
+            Ok(key) => Ok(key),
+            Err(_) => id(&text).and_then(|task| Ok(rows(reader, &who, task)?.task.key)),
+        });
+        let cursor = cursor.transpose()?;
         let page = reader.tasks(&filter, cursor, limit)?;
         let next = page.last().filter(|_| page.len() == limit).map(|last| last.key);
         let mut tasks = Vec::with_capacity(page.len());
@@ -160,7 +184,7 @@ pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Ans
             // The row may have changed since it was listed; what is shown is of one moment.
             tasks.extend(reader.task_at(task.key)?.as_ref().map(view::summary));
         }
-        Ok(json!({ "tasks": tasks, "next": next }))
+        Ok(json!(view::Page { tasks, next }))
     });
     Ok(Said(found.await?))
 }
@@ -169,7 +193,7 @@ pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Ans
 #[utoipa::path(
     post, path = "/tasks", tag = "tasks", request_body = Submitted, security(("token" = ["rw"])),
     params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header, description = "the same as `key`")),
-    responses((status = 201, body = Value), (status = 200, description = "it was there already", body = Value)),
+    responses((status = 201, body = view::Submission), (status = 200, description = "it was there already; or it was waited for, then the task itself", body = view::Submission)),
 )]
 pub(super) async fn submit(
     house: State,
@@ -179,7 +203,8 @@ pub(super) async fn submit(
     Json(body): Json<Submitted>,
 ) -> Result<Response, Problem> {
     let settings = house.desk.settings();
-    let submit = body.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
+    let submit =
+        body.with_input(&house, &who).await?.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
     let answered = house.desk.ask(&who.caller, Command::Submit(submit)).await?;
     let (Some(wait_ms), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else { return answer(&answered) };
     let mut response = answer(&answered)?;
@@ -206,9 +231,7 @@ async fn ended(house: &State, who: &Principal, task: TaskId) -> Result<Value, Er
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
         let ended = rows.task.status.is_terminal();
-        let mut shown = View::load(reader, rows)?.to_json(false);
-        shown["ended"] = json!(ended);
-        Ok(shown)
+        Ok(json!(view::Ended { task: View::load(reader, rows)?.shown(false), ended }))
     });
     found.await
 }
@@ -224,7 +247,7 @@ pub(super) fn answer(answer: &Answer) -> Result<Response, Problem> {
 /// What an accepted submit is told.
 pub(in crate::http) fn accepted(answer: &Answer) -> Option<Value> {
     let Answer::Accepted { task, status, merged, class } = answer else { return None };
-    Some(json!({ "task": task, "status": status, "merged": merged, "class": class }))
+    Some(json!(view::Accepted { task: *task, status: *status, merged: *merged, class: *class }))
 }
 
 /// The key in the header, if there is one.
@@ -253,7 +276,7 @@ pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Respon
 #[utoipa::path(
     get, path = "/tasks/{id}", tag = "tasks", security(("token" = ["ro", "agent"])),
     params(("id" = String, Path), ("history" = Option<bool>, Query, description = "with the attempts of each step")),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Shown)),
 )]
 pub(super) async fn show(house: State, who: Who, Path(task): Path<String>, query: Query<History>) -> Answered {
     let (task, root) = (id(&task)?, house.desk.root.clone());
@@ -283,7 +306,7 @@ pub(super) struct WaitQuery {
 /// Waits for the end of a task by long poll. `ended` says whether it came; if not, ask again.
 #[utoipa::path(
     get, path = "/tasks/{id}/wait", tag = "tasks", params(("id" = String, Path), WaitQuery), security(("token" = ["ro", "agent"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Ended)),
 )]
 pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query: Query<WaitQuery>) -> Answered {
     let task: TaskId = id(&task)?;
@@ -325,7 +348,7 @@ pub(super) struct Reason {
 /// Stops a task.
 #[utoipa::path(
     post, path = "/tasks/{id}/cancel", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Changed)),
 )]
 pub(super) async fn cancel(house: State, who: Who, Path(task): Path<String>, Json(why): Json<Reason>) -> Answered {
     let mode = if why.soft { CancelMode::Soft } else { CancelMode::Hard };
@@ -336,7 +359,7 @@ pub(super) async fn cancel(house: State, who: Who, Path(task): Path<String>, Jso
 /// Tries a task again that ended badly.
 #[utoipa::path(
     post, path = "/tasks/{id}/retry", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Changed)),
 )]
 pub(super) async fn retry(house: State, who: Who, Path(task): Path<String>, Json(why): Json<Reason>) -> Answered {
     let reason = why.reason.unwrap_or_else(|| "tried again over HTTP".to_owned());
@@ -346,7 +369,7 @@ pub(super) async fn retry(house: State, who: Who, Path(task): Path<String>, Json
 /// Forgets a task that has ended, for good.
 #[utoipa::path(
     post, path = "/tasks/{id}/purge", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["admin"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::Purged)),
 )]
 pub(super) async fn purge(house: State, who: Who, Path(task): Path<String>, Json(_none): Json<Reason>) -> Answered {
     let purge = |task| Command::Life(LifeCommand::Purge { scope: Scope::Task(task) });
@@ -359,10 +382,10 @@ async fn change(house: &State, who: &Who, task: &str, command: impl FnOnce(TaskI
     house.desk.readers.read(move |reader| rows(reader, &looker, task).map(drop)).await?;
     let answer = house.desk.ask(&who.caller, command(task)).await?;
     if let Answer::Swept { count, .. } = answer {
-        return Ok(Said(json!({ "task": task, "purged": count })));
+        return Ok(Said(json!(view::Purged { task, purged: count })));
     }
     let Answer::Done { status } = answer else { return Err(unexpected().into()) };
-    Ok(Said(json!({ "task": task, "status": status })))
+    Ok(Said(json!(view::Changed { task, status })))
 }
 
 /// The rows of a task that the caller may see.

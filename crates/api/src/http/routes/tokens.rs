@@ -17,7 +17,7 @@ use relaymesh_runtime::{
     driver::Caller,
     token::{Grant, Scope},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -55,7 +55,7 @@ pub(super) struct Create {
 }
 
 /// Makes a token and shows it, this once.
-#[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = Made)))]
 pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> Answered {
     everywhere(&who)?;
     let grant = Grant { scope: body.scope, namespaces: body.namespaces, agent: body.agent };
@@ -70,7 +70,41 @@ pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> 
     };
     let about = [("name", name.as_str()), ("scope", scope.as_str())];
     house.desk.note(&who.caller, "token.create", None, &about).await?;
-    Ok(Said(json!({ "name": name, "token": token, "until_ms": until_ms })))
+    Ok(Said(json!(Made { name, token, until_ms })))
+}
+
+/// A token, shown this once.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TokenMade)]
+pub(super) struct Made {
+    /// What it is called.
+    #[schema(value_type = String)]
+    name: Name,
+    /// The token.
+    token: String,
+    /// Until when it is good, if it was made for a time.
+    until_ms: Option<u64>,
+}
+
+/// A token that is useless now.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TokenRevoked)]
+pub(super) struct Revoked {
+    /// What it is called.
+    #[schema(value_type = String)]
+    name: Name,
+    /// It is.
+    revoked: bool,
+}
+
+/// A session.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Session)]
+pub(super) struct Begun {
+    /// Its token.
+    token: String,
+    /// Until when that is good.
+    until_ms: u64,
 }
 
 /// How long the old one stays good.
@@ -84,7 +118,7 @@ pub(super) struct Rotate {
 /// Makes another token in the place of this one, which stays good for a while.
 #[utoipa::path(
     post, path = "/tokens/{name}/rotate", tag = "tokens", params(("name" = String, Path)), request_body = Rotate, security(("token" = ["admin"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = Made)),
 )]
 pub(super) async fn rotate(house: State, who: Who, Path(name): Path<String>, Json(body): Json<Rotate>) -> Answered {
     everywhere(&who)?;
@@ -94,7 +128,7 @@ pub(super) async fn rotate(house: State, who: Who, Path(name): Path<String>, Jso
         blocking(move || keys.keys.change(|tokens| tokens.rotate(&of, rand::random(), overlap_ms, time::now_ms())));
     let token = made.await?.ok_or_else(|| missing(&name))?;
     house.desk.note(&who.caller, "token.rotate", None, &[("name", name.as_str())]).await?;
-    Ok(Said(json!({ "name": name, "token": token })))
+    Ok(Said(json!(Made { name, token, until_ms: None })))
 }
 
 /// Nothing to say.
@@ -105,7 +139,7 @@ pub(super) struct Nothing {}
 /// Makes a token useless, at once.
 #[utoipa::path(
     post, path = "/tokens/{name}/revoke", tag = "tokens", params(("name" = String, Path)), request_body = Nothing, security(("token" = ["admin"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = Revoked)),
 )]
 pub(super) async fn revoke(house: State, who: Who, Path(name): Path<String>, Json(_none): Json<Nothing>) -> Answered {
     everywhere(&who)?;
@@ -116,7 +150,7 @@ pub(super) async fn revoke(house: State, who: Who, Path(name): Path<String>, Jso
         return Err(missing(&name).into());
     }
     house.desk.note(&who.caller, "token.revoke", None, &[("name", name.as_str())]).await?;
-    Ok(Said(json!({ "name": name, "revoked": true })))
+    Ok(Said(json!(Revoked { name, revoked: true })))
 }
 
 /// A one-time code from `relaymesh open`.
@@ -128,7 +162,7 @@ pub(super) struct OneTime {
 }
 
 /// Begins a session with a one-time code: a token that is good for twelve hours and nowhere kept.
-#[utoipa::path(post, path = "/session", tag = "tokens", request_body = OneTime, security(()), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/session", tag = "tokens", request_body = OneTime, security(()), responses((status = 200, body = Begun)))]
 pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>) -> Answered {
     let keys = Arc::clone(&house.0);
     let begun = blocking(move || Ok(keys.keys.begin(&body.code))).await?;
@@ -137,7 +171,7 @@ pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>
     let name = |text: &str| text.parse::<Name>().map_err(|error| Error::new(Code::Internal, error.to_string()));
     let caller = Caller { author: name("console")?, source: name("http")?, via: Some(came.0), asked_in: None };
     house.desk.note(&caller, "session.begin", None, &[]).await?;
-    Ok(Said(json!({ "token": token, "until_ms": until_ms })))
+    Ok(Said(json!(Begun { token, until_ms })))
 }
 
 /// Tokens are for all namespaces: whoever is not could make one that is.

@@ -1,14 +1,8 @@
 //! `relaymesh agent list`
 
-use super::kind;
 use crate::{agents, args::Context, error::Error, exit::Exit, output, time};
-use relaymesh_agents::{Agents, Script};
-use relaymesh_api::view::agent;
-use relaymesh_core::name::Name;
-use relaymesh_runtime::{
-    builtin::{AGENTS, Builtin},
-    held,
-};
+use relaymesh_api::view::agent::{self, All, Own, Shown};
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,41 +20,38 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn wants(&self, script: &Script) -> bool {
+    fn wants(&self, agent: &Shown) -> bool {
         self.label.iter().all(|label| {
             let (name, value) =
                 label.split_once('=').map_or((label.as_str(), None), |(name, value)| (name, Some(value)));
-            let mut found = script.labels.iter().filter(|(known, _)| known.as_str() == name);
+            let labels = agent.own.iter().flat_map(|own| &own.labels);
+            let mut found = labels.filter(|(known, _)| known.as_str() == name);
             found.any(|(_, known)| value.is_none_or(|value| value == known))
         })
     }
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let agents = agents::read(&context.root)?;
-    let scripts = agents.iter().filter(|(name, script)| !Builtin::knows(name) && args.wants(script));
-    let builtin = AGENTS.iter().filter(|_| args.label.is_empty());
-    let entries = held::entries(&context.root).unwrap_or_default();
-    let held = |name: &Name, script: &Script| held::of(&entries, name, &Agents::provider(name, script));
+    let mut found = match &context.remote {
+        Some(remote) => remote.get::<All>(&["agents"], &[])?.agents,
+        None => agent::list(&agents::read(&context.root)?, &context.root),
+    };
+    found.retain(|agent| args.wants(agent));
     if context.json {
-        let wanted = |script: Option<&Script>| script.map_or(args.label.is_empty(), |script| args.wants(script));
-        output::value(&agent::list(&agents, &context.root, wanted).into());
+        output::value(&json!(found));
         return Ok(Exit::Done);
     }
     let mut rows = vec![["AGENT", "KIND", "AT ONCE", "ABOUT"].map(str::to_owned).to_vec()];
-    rows.extend(builtin.map(|(name, about)| {
-        ["", "builtin", "-", *about]
-            .map(str::to_owned)
-            .map(|cell| if cell.is_empty() { (*name).to_owned() } else { cell })
-            .to_vec()
-    }));
-    rows.extend(scripts.map(|(name, script)| {
-        let usual = || script.place().unwrap_or_else(|| script.command.join(" "));
-        let about = if script.about.is_empty() { usual() } else { script.about.clone() };
-        let about = held(name, script).map_or(about, |entry| {
-            format!("held until {}: {}", time::rfc3339(entry.until_ms), output::clean(&entry.reason))
+    rows.extend(found.into_iter().map(|agent| {
+        let Shown { name, kind, about, own } = agent;
+        let at_once = own.as_ref().map_or_else(|| "-".to_owned(), |own| own.concurrency.to_string());
+        let usual = |own: &Own| own.url.clone().unwrap_or_else(|| own.command.join(" "));
+        let about = if about.is_empty() { own.as_ref().map(usual).unwrap_or_default() } else { about };
+        let held = own.and_then(|own| Some((own.held_until_ms?, own.held_because?)));
+        let about = held.map_or(about, |(until_ms, because)| {
+            format!("held until {}: {}", time::rfc3339(until_ms), output::clean(&because))
         });
-        vec![name.to_string(), kind(script).to_owned(), script.concurrency.to_string(), about]
+        vec![name, kind, at_once, about]
     }));
     output::line(&output::table(&rows));
     Ok(Exit::Done)

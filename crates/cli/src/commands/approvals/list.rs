@@ -1,6 +1,14 @@
 //! `relaymesh approvals list`
 
-use crate::{args::Context, asked, error::Error, exit::Exit, output, root, time};
+use crate::{
+    args::Context,
+    asked::{self, Asked},
+    error::Error,
+    exit::Exit,
+    output, root, time,
+};
+use relaymesh_api::view::asked::{All, Shown};
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,17 +25,25 @@ const TEXT_CHARS_MAX: usize = 60;
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let asked = asked::all(&mut reader, &context.namespace)?;
+    let asked: Vec<Shown> = match &context.remote {
+        Some(remote) => {
+            let query = [("namespace", Some(context.namespace.to_string()))];
+            remote.get::<All>(&["approvals"], &query)?.approvals
+        }
+        None => {
+            let found = asked::all(&mut root::read(&context.root)?, &context.namespace)?;
+            found.into_iter().map(Asked::shown).collect()
+        }
+    };
     if context.json {
-        asked.iter().for_each(|asked| output::line(&asked.to_json().to_string()));
+        asked.iter().for_each(|asked| output::line(&json!(asked).to_string()));
         return Ok(Exit::Done);
     }
     let mut lines = vec![["TASK", "STEP", "NAME", "UNTIL", "ASKS"].map(str::to_owned).to_vec()];
     lines.extend(asked.iter().map(|asked| {
-        let until = if asked.due_ms > 0 { time::rfc3339(asked.due_ms) } else { "-".to_owned() };
-        let text = output::short(&asked.ask.text, TEXT_CHARS_MAX);
-        vec![asked.task.id.to_string(), asked.name.to_string(), asked.task.name.to_string(), until, text]
+        let until = asked.deadline_ms.map_or_else(|| "-".to_owned(), time::rfc3339);
+        let text = output::short(&asked.asks, TEXT_CHARS_MAX);
+        vec![asked.task.to_string(), asked.step.to_string(), asked.name.to_string(), until, text]
     }));
     output::rows(&lines);
     Ok(Exit::Done)

@@ -1,12 +1,7 @@
 //! `relaymesh approvals show`
 
-use crate::{
-    args::Context,
-    asked::{self, Asked},
-    error::Error,
-    exit::Exit,
-    lookup, output, root,
-};
+use crate::{args::Context, asked, error::Error, exit::Exit, output};
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,15 +22,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let rows = lookup::task(&mut reader, &args.id)?;
-    let index = asked::choose(&rows, args.step.as_deref())?;
-    let asked = Asked::load(&mut reader, &rows, index)?;
+    let asked = asked::look(context, &args.id, args.step.as_deref())?;
     if context.json {
-        output::value(&asked.to_json());
+        output::value(&json!(asked));
     } else {
-        output::line(&crate::asked::to_text(&asked));
-        let (id, name) = (rows.task.id, &asked.name);
+        output::line(&asked::to_text(&asked));
+        let (id, name) = (asked.task, &asked.step);
         output::note(&format!("  next: `relaymesh approve {id} {name}` or `relaymesh deny {id} {name}`"));
     }
     Ok(Exit::Done)

@@ -1,29 +1,19 @@
 //! One op as somebody reads it who asks who did what.
 
 use crate::{output, time};
-use relaymesh_api::view::entry::about;
-pub(super) use relaymesh_api::view::entry::to_json;
-use relaymesh_core::op::Op;
+use relaymesh_api::view::entry::Shown;
 use serde_json::Value;
 
 /// How much of a hash people are shown.
 const HASH_CHARS: usize = 12;
 
 /// The op for people: one line.
-pub(super) fn to_text(op: &Op) -> String {
-    let header = &op.header;
-    let (time, kind) = (time::rfc3339(header.hlc.wall_ms), format!("{:?}", op.body.kind()));
-    let who = format!("{}/{}", header.author, header.source);
-    let about = about(&op.body);
-    let said = about.iter().filter(|(_, value)| !value.is_null());
+pub(super) fn to_text(entry: &Shown) -> String {
+    let Shown { pos, at_ms, namespace, kind, scope, .. } = entry;
+    let (time, who) = (time::rfc3339(*at_ms), format!("{}/{}", entry.author, entry.source));
+    let said = entry.about.iter().filter(|(_, value)| !value.is_null());
     let about: Vec<String> = said.map(|(name, value)| format!("{name}={}", plain(value))).collect();
-    let line = format!(
-        "{:>8}  {time}  {who:<16}  {:<10}  {kind:<18}  {}  {}",
-        op.pos,
-        header.namespace,
-        header.scope,
-        about.join(" ")
-    );
+    let line = format!("{pos:>8}  {time}  {who:<16}  {namespace:<10}  {kind:<18}  {scope}  {}", about.join(" "));
     line.trim_end().to_owned()
 }
 

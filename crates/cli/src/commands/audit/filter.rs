@@ -1,18 +1,22 @@
 //! Which ops somebody wants to see.
 
-use super::entry;
+use super::entry::to_text;
 use crate::{
     args::Context,
     error::{Code, Error},
-    lookup, output, time,
+    lookup, output,
+    remote::{self, Remote},
+    time,
 };
+use relaymesh_api::view::entry::{self, Shown};
 use relaymesh_core::{
+    hash::Hash,
     id::TaskId,
     name::Name,
     op::{Kind, Op, Scope},
     suggest,
 };
-use relaymesh_store::{Reader, StoredOp};
+use relaymesh_store::Reader;
 use serde_json::json;
 
 const PAGE: usize = 500;
@@ -51,9 +55,9 @@ pub(super) struct Wanted<'a> {
 
 /// An op that was found.
 pub(super) enum Found {
-    Op(Box<Op>, StoredOp),
+    Op(Box<Shown>),
     /// Ops that a compaction let go of, up to this one.
-    Gone(StoredOp),
+    Gone(u64, Hash),
 }
 
 impl Filter {
@@ -72,6 +76,12 @@ impl Filter {
         }
         Ok(Wanted { filter: self, namespace: context.namespace_given.as_ref(), task, after })
     }
+
+    /// The same for a daemon elsewhere.
+    pub(super) fn wanted_there<'a>(&'a self, remote: &Remote, context: &'a Context) -> Result<Wanted<'a>, Error> {
+        let task = self.task.as_deref().map(|text| remote::task(remote, context, text)).transpose()?;
+        Ok(Wanted { filter: self, namespace: context.namespace_given.as_ref(), task, after: 0 })
+    }
 }
 
 impl Wanted<'_> {
@@ -80,6 +90,23 @@ impl Wanted<'_> {
         let Filter { author, source, kind, task, since, until } = self.filter;
         let anybody = author.is_none() && source.is_none() && self.namespace.is_none();
         anybody && kind.is_none() && task.is_none() && since.is_none() && until.is_none()
+    }
+
+    /// What a daemon elsewhere is asked for, after this position.
+    pub(super) fn query(&self, after: u64, limit: usize) -> [(&'static str, Option<String>); 9] {
+        let Filter { author, source, kind, since, until, .. } = self.filter;
+        let text = |name: Option<&Name>| name.map(Name::to_string);
+        [
+            ("namespace", text(self.namespace)),
+            ("author", text(author.as_ref())),
+            ("source", text(source.as_ref())),
+            ("kind", kind.map(|kind| format!("{kind:?}"))),
+            ("task", self.task.map(|task| task.to_string())),
+            ("since_ms", since.map(|since| since.to_string())),
+            ("until_ms", until.map(|until| until.to_string())),
+            ("cursor", Some(after.to_string())),
+            ("limit", Some(limit.to_string())),
+        ]
     }
 
     fn fits(&self, op: &Op) -> bool {
@@ -113,14 +140,14 @@ impl Wanted<'_> {
                 if stored.stub().is_some() {
                     // Who wrote what is gone cannot be told any more.
                     if self.is_all() {
-                        tell(Found::Gone(stored));
+                        tell(Found::Gone(stored.pos, stored.hash));
                     }
                     continue;
                 }
                 let unreadable = |error| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
                 let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
                 if self.fits(&op) {
-                    tell(Found::Op(Box::new(op), stored));
+                    tell(Found::Op(Box::new(entry::shown(&op, stored.hash))));
                 }
             }
             looked(after);
@@ -132,12 +159,10 @@ impl Found {
     /// One line.
     pub(super) fn show(&self, is_json: bool) {
         output::line(&match (self, is_json) {
-            (Self::Op(op, stored), true) => entry::to_json(op, stored.hash).to_string(),
-            (Self::Op(op, _), false) => entry::to_text(op),
-            (Self::Gone(stored), true) => json!({ "pos": stored.pos, "gone": true, "hash": stored.hash }).to_string(),
-            (Self::Gone(stored), false) => {
-                format!("{:>8}  and those before it: gone, about what was purged", stored.pos)
-            }
+            (Self::Op(shown), true) => json!(shown).to_string(),
+            (Self::Op(shown), false) => to_text(shown),
+            (Self::Gone(pos, hash), true) => json!({ "pos": pos, "gone": true, "hash": hash }).to_string(),
+            (Self::Gone(pos, _), false) => format!("{pos:>8}  and those before it: gone, about what was purged"),
         });
     }
 }

@@ -1,7 +1,8 @@
 //! `relaymesh audit query`
 
 use super::filter::{Filter, Found, Wanted};
-use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress, root};
+use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress, remote::Remote, root};
+use relaymesh_api::{local::Status, view::entry::Page};
 use relaymesh_store::Reader;
 use std::collections::VecDeque;
 
@@ -11,6 +12,9 @@ Examples:
   relaymesh audit query --kind cancel-task --json | jq -r '.about.reason'
   relaymesh audit query --task tsk_01KH… --limit 1000
   relaymesh audit query --namespace team-a --since 2026-11-01 --until 2026-12-01";
+
+/// Entries that a daemon elsewhere is asked for at once.
+const PAGE: usize = 500;
 
 /// Find writes by who, from where, what and when; the newest that fit, oldest first
 ///
@@ -26,9 +30,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let wanted = args.filter.wanted(&mut reader, context)?;
-    let (found, total, _) = newest(&mut reader, &wanted, args.limit)?;
+    let (found, total, _) = if let Some(remote) = &context.remote {
+        newest_there(remote, &args.filter.wanted_there(remote, context)?, args.limit)?
+    } else {
+        let mut reader = root::read(&context.root)?;
+        let wanted = args.filter.wanted(&mut reader, context)?;
+        newest(&mut reader, &wanted, args.limit)?
+    };
     found.iter().for_each(|found| found.show(context.json));
     if total > found.len() as u64 {
         output::note(&format!("more: {total} fit; give a higher --limit"));
@@ -55,4 +63,46 @@ pub(super) fn newest(
         }
     })?;
     Ok((kept, total, reached))
+}
+
+/// The same of a daemon elsewhere. It tells of the oldest first, so whoever wants the newest of all begins near the end.
+pub(super) fn newest_there(
+    remote: &Remote,
+    wanted: &Wanted<'_>,
+    limit: usize,
+) -> Result<(VecDeque<Found>, u64, u64), Error> {
+    let head = remote.get::<Status>(&["status"], &[])?.pos;
+    if wanted.is_all() {
+        let after = head.saturating_sub(limit as u64);
+        let (found, total, reached) = after_there(remote, wanted, after, limit)?;
+        // A token that is not for everything sees fewer of them, and so does whoever looks at a log that was compacted.
+        if found.len() == limit || after == 0 {
+            return Ok((found, after + total, reached));
+        }
+    }
+    after_there(remote, wanted, 0, limit)
+}
+
+fn after_there(
+    remote: &Remote,
+    wanted: &Wanted<'_>,
+    after: u64,
+    limit: usize,
+) -> Result<(VecDeque<Found>, u64, u64), Error> {
+    let (mut kept, mut total, mut after) = (VecDeque::new(), 0, after);
+    loop {
+        let page: Page = remote.get(&["audit"], &wanted.query(after, PAGE))?;
+        for shown in page.entries {
+            total += 1;
+            after = after.max(shown.pos);
+            kept.push_back(Found::Op(Box::new(shown)));
+            if kept.len() > limit {
+                kept.pop_front();
+            }
+        }
+        match page.next {
+            Some(next) => after = next,
+            None => return Ok((kept, total, after)),
+        }
+    }
 }

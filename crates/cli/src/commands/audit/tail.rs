@@ -2,10 +2,14 @@
 
 use super::{
     filter::{Filter, Found},
-    query::newest,
+    query::{newest, newest_there},
 };
-use crate::{args::Context, bell::Bell, error::Error, exit::Exit, root};
+use crate::{args::Context, bell::Bell, error::Error, exit::Exit, remote::Remote, root};
+use relaymesh_api::view::entry::Page;
 use relaymesh_store::Reader as _;
+
+/// Entries that a daemon elsewhere is asked for at once.
+const PAGE: usize = 500;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +34,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let Some(remote) = &context.remote {
+        return there(args, context, remote);
+    }
     let mut bell = Bell::new(&context.root);
     let mut reader = root::read(&context.root)?;
     let wanted = args.filter.wanted(&mut reader, context)?;
@@ -44,6 +51,28 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             after = wanted.each(&mut reader, after, &mut |_| {}, &mut show)?;
         } else {
             bell.wait(None);
+        }
+    }
+}
+
+/// The same of a daemon elsewhere.
+fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error> {
+    let wanted = args.filter.wanted_there(remote, context)?;
+    let (found, _, mut after) = newest_there(remote, &wanted, args.lines)?;
+    found.iter().for_each(|found| found.show(context.json));
+    if !args.follow {
+        return Ok(Exit::Done);
+    }
+    loop {
+        // Every event is a reason to look; what fits is said by the log.
+        let mut events = remote.events(&[("after", Some(after.to_string()))])?;
+        loop {
+            let page: Page = remote.get(&["audit"], &wanted.query(after, PAGE))?;
+            after = page.entries.last().map_or(after, |last| last.pos).max(page.next.unwrap_or(0));
+            page.entries.into_iter().for_each(|shown| Found::Op(Box::new(shown)).show(context.json));
+            if page.next.is_none() && !events.rings(None) {
+                break;
+            }
         }
     }
 }

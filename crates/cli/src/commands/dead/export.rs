@@ -1,7 +1,7 @@
 //! `relaymesh dead export`
 
-use super::{find::Chosen, show::exported};
-use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress, root};
+use super::find::{Chosen, documents};
+use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,11 +20,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let found = args.chosen.find_or_all(&mut reader, &context.namespace)?;
+    let found = args.chosen.find_or_all(context)?;
     let mut progress = Progress::new("exported:", found.len() as u64);
-    for (done, dead) in (1..).zip(&found) {
-        output::line(&exported(&mut reader, dead.what)?.to_string());
+    for (done, what) in (1..).zip(found.iter().filter_map(|dead| dead.ids.what())) {
+        documents(context, &what.id())?.iter().for_each(|document| output::line(&document.to_string()));
         progress.tell(done);
     }
     Ok(Exit::Done)

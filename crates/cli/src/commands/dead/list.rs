@@ -1,7 +1,9 @@
 //! `relaymesh dead list`
 
-use super::find::Selection;
-use crate::{args::Context, error::Error, exit::Exit, output, root, time};
+use super::find::{Selection, What};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
+use relaymesh_api::view::dead::All;
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,22 +28,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut found = args.selection.find(&mut root::read(&context.root)?, &context.namespace)?;
+    let All { dead: mut found, total } = args.selection.find(context)?;
     found.sort_by_key(|dead| std::cmp::Reverse(dead.died_ms));
     let shown = &found[..found.len().min(args.limit as usize)];
     if context.json {
-        shown.iter().for_each(|dead| output::line(&dead.to_json().to_string()));
+        shown.iter().for_each(|dead| output::line(&json!(dead).to_string()));
     } else {
         let mut lines = vec![["ID", "NAME", "AGENT", "END", "AGO", "WHY"].map(str::to_owned).to_vec()];
         lines.extend(shown.iter().map(|dead| {
             let why = dead.why.as_deref().map_or_else(|| "-".to_owned(), |why| output::short(why, WHY_CHARS_MAX));
             let ago = time::span(time::now_ms().saturating_sub(dead.died_ms));
-            vec![dead.what.id(), dead.name.clone(), dead.agent.to_string(), dead.end.clone(), ago, why]
+            let id = dead.ids.what().map(What::id).unwrap_or_default();
+            vec![id, dead.name.clone(), dead.agent.to_string(), dead.end.clone(), ago, why]
         }));
         output::rows(&lines);
     }
-    if shown.len() < found.len() {
-        output::note(&format!("more: {} in all; give a higher --limit", found.len()));
+    if shown.len() < total {
+        output::note(&format!("more: {total} in all; give a higher --limit"));
     }
     Ok(Exit::Done)
 }

@@ -1,13 +1,16 @@
 //! `relaymesh dead purge`
 
-use super::find::{Chosen, What};
+use super::{
+    find::{Chosen, What},
+    redrive::there,
+};
 use crate::{
     args::Context,
     bulk,
     commands::purge::{confirm, purged},
     error::Error,
     exit::Exit,
-    output, root,
+    output,
 };
 use relaymesh_core::op::Scope;
 use relaymesh_runtime::driver::{Command, LifeCommand};
@@ -34,15 +37,25 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let found = args.chosen.find(&mut root::read(&context.root)?, &context.namespace)?;
+    let found = args.chosen.find(context)?;
     let scope = |what: What| match what {
         What::Task(task) => Scope::Task(task),
         What::Message(thread, _) => Scope::Thread(thread),
     };
     let mut seen = BTreeSet::new();
-    let scopes: Vec<Scope> = found.iter().map(|dead| scope(dead.what)).filter(|scope| seen.insert(*scope)).collect();
+    let all = found.iter().filter_map(|dead| dead.ids.what());
+    let all: Vec<What> = all.filter(|what| seen.insert(scope(*what))).collect();
+    let scopes: Vec<Scope> = all.iter().map(|what| scope(*what)).collect();
     let count = if scopes.is_empty() {
         0
+    } else if let Some(remote) = &context.remote {
+        confirm(args.yes, || counted(&scopes))?;
+        let tell = |what: What, done: Result<(), &Error>| {
+            if let Err(error) = done {
+                output::note(&format!("not {}: {}", scope(what), error.message));
+            }
+        };
+        there(remote, "purge", &all, None, tell)?.count("purged")?
     } else {
         confirm(args.yes, || counted(&scopes))?;
         let purge = |scope: Scope| (scope, Command::Life(LifeCommand::Purge { scope }));

@@ -1,15 +1,13 @@
 //! `relaymesh dead show`
 
-use super::find::{What, named};
+use super::find::documents;
 use crate::{
     args::Context,
     error::Error,
     exit::Exit,
-    export, lookup, output, root, time,
-    view::{self, View},
+    output, time,
+    view::{self, Shown},
 };
-use relaymesh_core::{id::MessageId, id::ThreadId, kernel::Rows, op::Scope};
-use relaymesh_store::Reader;
 use serde_json::Value;
 
 const EXAMPLES: &str = "\
@@ -26,47 +24,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    for dead in named(&mut reader, std::slice::from_ref(&args.id))? {
-        match dead.what {
-            What::Task(task) if context.json => output::value(&exported(&mut reader, What::Task(task))?),
-            What::Task(task) => {
-                let rows = lookup::task(&mut reader, &task.to_string())?;
-                output::line(&view::to_text(&View::load(&mut reader, rows)?, true));
-                output::note(&format!("  next: `relaymesh dead redrive {task}` tries it again"));
+    for document in documents(context, &args.id)? {
+        match serde_json::from_value::<Shown>(document.clone()) {
+            _ if context.json => output::value(&document),
+            Ok(task) => {
+                output::line(&view::to_text(&task, true));
+                output::note(&format!("  next: `relaymesh dead redrive {}` tries it again", task.task));
             }
-            What::Message(thread, message) => show_message(&mut reader, thread, message, context)?,
+            Err(_) => show_message(&document),
         }
     }
     Ok(Exit::Done)
 }
 
-/// The document of a task or a message.
-pub(super) fn exported(reader: &mut impl Reader, what: What) -> Result<Value, Error> {
-    match what {
-        What::Task(task) => {
-            let rows = lookup::task(reader, &task.to_string())?;
-            export::task(reader, rows)
-        }
-        What::Message(thread, id) => {
-            let missing = || Error::new(crate::error::Code::NoTask, format!("{id} is gone"));
-            let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))? else { return Err(missing()) };
-            export::message(reader, &rows.thread, rows.messages.get(&id).ok_or_else(missing)?)
-        }
-    }
-}
-
-fn show_message(
-    reader: &mut impl Reader,
-    thread: ThreadId,
-    message: MessageId,
-    context: &Context,
-) -> Result<(), Error> {
-    let document = exported(reader, What::Message(thread, message))?;
-    if context.json {
-        output::value(&document);
-        return Ok(());
-    }
+fn show_message(document: &Value) {
     let text = |name: &str| match &document[name] {
         Value::Null => "-".to_owned(),
         Value::String(text) => output::clean(text),
@@ -88,6 +59,5 @@ fn show_message(
         ("content", output::clean(&document["content"].to_string())),
     ];
     output::line(&output::table(&facts.map(|(name, value)| vec![name.to_owned(), value])));
-    output::note(&format!("  next: `relaymesh dead redrive {message}` delivers it again"));
-    Ok(())
+    output::note(&format!("  next: `relaymesh dead redrive {}` delivers it again", text("message")));
 }

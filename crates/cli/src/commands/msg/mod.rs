@@ -1,5 +1,6 @@
 //! `relaymesh msg`
 
+mod give;
 mod inbox;
 mod thread;
 mod wait;
@@ -8,19 +9,18 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    flow,
-    link::{self, Missing},
-    output, root, time,
+    flow, output, time,
 };
 use clap::Subcommand;
-use relaymesh_api::view::message;
+use give::{Given, give};
+use relaymesh_api::view::message::{Asking, Delivered, Replied, Told};
 use relaymesh_core::{
     content::Media,
     id::{MessageId, ThreadId, WorkerId},
     lanes::Priority,
     name::Name,
 };
-use relaymesh_runtime::driver::{Answer, Command as DriverCommand, Delivery, Letter, MessageCommand, Proof};
+use relaymesh_runtime::driver::{Letter, MessageCommand, Proof};
 use relaymesh_store::Content;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -153,40 +153,26 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         | Command::Fail { .. }
         | Command::Retry { .. }) => self::command(other, context)?,
     };
-    match link::once(context, Missing::Make, DriverCommand::Message(command))? {
-        Answer::Message { thread, message, state } if context.json => {
-            output::value(&json!({ "thread": thread, "message": message, "state": state }));
-        }
-        Answer::Message { thread, message, state } => {
+    match give(context, command)? {
+        Given::Told(told) if context.json => output::value(&json!(told)),
+        Given::Told(Told { thread, message, state }) => {
             output::line(&format!("{thread} {message}"));
             output::note(&format!("it is {state}"));
         }
-        Answer::Taken(None) if context.json => output::value(&Value::Null),
-        Answer::Taken(None) => output::note("nothing waits"),
-        Answer::Taken(Some(delivery)) => show(&mut root::read(&context.root)?, &delivery, context)?,
-        Answer::Replied { thread, message, completed } => {
-            let step = completed.map(|(step, is_done)| json!({ "step": step.to_string(), "completed": is_done }));
-            if context.json {
-                output::value(&json!({ "thread": thread, "message": message, "asked": step }));
-            } else {
-                output::line(&format!("{thread} {message}"));
-                match completed {
-                    Some((step, true)) => output::note(&format!("it completed {step}")),
-                    Some((step, false)) => output::note(&format!("{step} does not wait for it any more")),
-                    None => {}
+        Given::Taken(None) if context.json => output::value(&Value::Null),
+        Given::Taken(None) => output::note("nothing waits"),
+        Given::Taken(Some(delivered)) => show(&delivered, context),
+        Given::Replied(replied) if context.json => output::value(&json!(replied)),
+        Given::Replied(Replied { thread, message, asked }) => {
+            output::line(&format!("{thread} {message}"));
+            match asked {
+                Some(Asking { step, completed: true }) => output::note(&format!("it completed {step}")),
+                Some(Asking { step, completed: false }) => {
+                    output::note(&format!("{step} does not wait for it any more"));
                 }
+                None => {}
             }
         }
-        other @ (Answer::Accepted { .. }
-        | Answer::Ended { .. }
-        | Answer::Claimed(_)
-        | Answer::Locked { .. }
-        | Answer::Released
-        | Answer::Swept { .. }
-        | Answer::Compacted { .. }
-        | Answer::Namespace { .. }
-        | Answer::Noted { .. }
-        | Answer::Done { .. }) => return Err(link::unexpected(&other)),
     }
     Ok(Exit::Done)
 }
@@ -195,8 +181,9 @@ fn send_and_wait(send: SendArgs, context: &Context) -> Result<Exit, Error> {
     let patience = send.timeout_s.map(Duration::from_secs);
     let from = send.from.clone().unwrap_or_else(|| context.caller.author.clone());
     let letter = self::command(Command::Send(Box::new(send)), context)?;
-    let answer = link::once(context, Missing::Make, DriverCommand::Message(letter))?;
-    let Answer::Message { thread, message, .. } = answer else { return Err(link::unexpected(&answer)) };
+    let Given::Told(Told { thread, message, .. }) = give(context, letter)? else {
+        return Err(Error::new(Code::Internal, "the driver answered another question"));
+    };
     wait::run(context, (thread, message), &from, patience)
 }
 
@@ -239,18 +226,15 @@ fn command(command: Command, context: &Context) -> Result<MessageCommand, Error>
     })
 }
 
-fn show(reader: &mut impl relaymesh_store::Reader, delivery: &Delivery, context: &Context) -> Result<(), Error> {
-    let shown = message::delivered(reader, delivery)?;
+fn show(delivered: &Delivered, context: &Context) {
     if context.json {
-        output::value(&shown);
-        return Ok(());
+        output::value(&json!(delivered));
+        return;
     }
-    output::line(shown["held"].as_str().unwrap_or_default());
-    let content = &shown["content"];
-    match (delivery.draft.content.media, content.as_str()) {
+    output::line(&delivered.held);
+    match (delivered.media, delivered.content.as_str()) {
         (Media::Text, Some(text)) => output::line(&output::clean(text)),
-        (Media::Text | Media::Json, _) => output::line(&content.to_string()),
+        (Media::Text | Media::Json, _) => output::line(&delivered.content.to_string()),
     }
-    output::note(&format!("from {}; `relaymesh msg ack` or `reply` when it is dealt with", delivery.draft.from));
-    Ok(())
+    output::note(&format!("from {}; `relaymesh msg ack` or `reply` when it is dealt with", delivered.from));
 }

@@ -3,22 +3,18 @@
 //! What is durable says how the message stands, whoever deals with it; so this reads, and waits for the next commit. A daemon that went away
 //! is started again: nobody else might.
 
-use crate::{
-    args::Context,
-    bell::Bell,
-    error::Error,
-    exit::Exit,
-    link::{self, Missing},
-    output, root, time, view,
+use super::{
+    give::{Given, give},
+    thread,
 };
+use crate::{args::Context, bell::Bell, error::Error, exit::Exit, output, remote::Events, time};
+use relaymesh_api::view::message::Spoken;
 use relaymesh_core::{
     id::{MessageId, ThreadId, WorkerId},
-    message::{Message, State},
+    message::State,
     name::Name,
-    op::Scope,
 };
-use relaymesh_runtime::driver::{Answer, Command, MessageCommand};
-use relaymesh_store::{ContentKey, Reader};
+use relaymesh_runtime::driver::{MessageCommand, Proof};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -34,13 +30,13 @@ pub(super) fn run(
     patience: Option<Duration>,
 ) -> Result<Exit, Error> {
     let began = Instant::now();
-    let mut bell = Bell::new(&context.root);
-    let mut reader = root::read(&context.root)?;
+    let mut bell = Ring::new(context)?;
     loop {
-        let Some(row) = found(&mut reader, thread, message)? else { return Ok(Exit::TaskFailed) };
-        match row.state {
-            State::Done => return answered(context, &mut reader, (thread, message), row.answered_by, from),
-            State::Failed | State::Dead => return came_to_nothing(context, thread, &row),
+        let all = thread::look(context, thread)?;
+        let Some(asked) = found(&all, message) else { return Ok(Exit::TaskFailed) };
+        match asked.state {
+            State::Done => return answered(context, &all, asked, from),
+            State::Failed | State::Dead => return Ok(came_to_nothing(context, asked)),
             State::Queued | State::Processing => {}
         }
         let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
@@ -48,62 +44,87 @@ pub(super) fn run(
             output::note(&format!("no answer yet; `relaymesh msg thread {thread}` shows it when it is there"));
             return Ok(Exit::NotEnded);
         }
-        if !bell.wait(Some(left.map_or(SILENCE, |left| left.min(SILENCE)))) && !context.no_daemon {
-            crate::daemon::start(context)?;
-        }
+        bell.wait(context, left.map_or(SILENCE, |left| left.min(SILENCE)))?;
     }
 }
 
-fn came_to_nothing(context: &Context, thread: ThreadId, row: &Message) -> Result<Exit, Error> {
-    let (message, state) = (row.draft.id, row.state);
+/// What tells that there is something new.
+enum Ring<'a> {
+    Here(Bell),
+    There(Events<'a>),
+}
+
+impl<'a> Ring<'a> {
+    fn new(context: &'a Context) -> Result<Self, Error> {
+        Ok(match &context.remote {
+            Some(remote) => Self::There(remote.events(&of(context))?),
+            None => Self::Here(Bell::new(&context.root)),
+        })
+    }
+
+    fn wait(&mut self, context: &'a Context, at_most: Duration) -> Result<(), Error> {
+        match (self, &context.remote) {
+            (Self::Here(bell), _) => {
+                if !bell.wait(Some(at_most)) && !context.no_daemon {
+                    crate::daemon::start(context)?;
+                }
+            }
+            (Self::There(events), Some(remote)) => {
+                if !events.rings(Some(at_most)) {
+                    *events = remote.events(&of(context))?;
+                }
+            }
+            (Self::There(_), None) => {}
+        }
+        Ok(())
+    }
+}
+
+fn of(context: &Context) -> [(&'static str, Option<String>); 1] {
+    [("namespace", Some(context.namespace.to_string()))]
+}
+
+fn came_to_nothing(context: &Context, asked: &Spoken) -> Exit {
+    let Spoken { thread, message, state, dead, error, .. } = asked;
     if context.json {
-        output::value(&json!({
-            "thread": thread, "message": message, "state": state, "dead": row.dead, "error": row.error,
-        }));
+        output::value(&json!({ "thread": thread, "message": message, "state": state, "dead": dead, "error": error }));
     } else {
-        let why = row.error.as_deref().unwrap_or("it became too old");
+        let why = error.as_deref().unwrap_or("it became too old");
         output::note(&format!("{message} is {state}: {}", output::clean(why)));
     }
-    Ok(Exit::TaskFailed)
+    Exit::TaskFailed
 }
 
 /// Prints the answer, and takes it out of the inbox: whoever waited for it has it.
-fn answered(
-    context: &Context,
-    reader: &mut impl Reader,
-    (thread, message): (ThreadId, MessageId),
-    answer: Option<MessageId>,
-    from: &Name,
-) -> Result<Exit, Error> {
-    let Some(answer) = answer else {
+fn answered(context: &Context, all: &[Spoken], asked: &Spoken, from: &Name) -> Result<Exit, Error> {
+    let (thread, message) = (asked.thread, asked.message);
+    let Some(answer) = asked.answered_by else {
         output::note(&format!("{message} was dealt with, without an answer"));
         return Ok(Exit::Done);
     };
-    let Some(row) = found(reader, thread, answer)? else { return Ok(Exit::Done) };
-    let key = ContentKey::new(row.content_pos, 0);
-    let content = view::content(reader, key, row.draft.content, || format!("the content of {answer}"))?;
+    let Some(said) = found(all, answer) else { return Ok(Exit::Done) };
     if context.json {
         output::value(&json!({
             "thread": thread, "message": message, "state": State::Done, "answered_by": answer,
-            "from": row.draft.from, "content": content,
+            "from": said.from, "content": said.content,
         }));
     } else {
-        output::line(&content.to_string());
+        output::line(&said.content.to_string());
     }
-    if row.state == State::Queued && row.draft.to == *from {
+    if said.state == State::Queued && said.to == *from {
         let (namespace, agent) = (context.namespace.clone(), from.clone());
         let (worker, only) = (WorkerId::new(time::now_ms(), rand::random()), Some((thread, answer)));
         let take = MessageCommand::Take { namespace, agent, worker, lease_ms: LEASE_MS, only };
         // Somebody else may have taken it meanwhile: then it is theirs.
-        if let Ok(Answer::Taken(Some(delivery))) = link::once(context, Missing::Refuse, Command::Message(take)) {
-            let done = MessageCommand::Acknowledge { thread, held: delivery.held };
-            link::once(context, Missing::Refuse, Command::Message(done))?;
+        if let Ok(Given::Taken(Some(delivered))) = give(context, take)
+            && let Ok(Proof { thread, held }) = delivered.held.parse()
+        {
+            give(context, MessageCommand::Acknowledge { thread, held })?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn found(reader: &mut impl Reader, thread: ThreadId, message: MessageId) -> Result<Option<Message>, Error> {
-    let rows = reader.scope(Scope::Thread(thread))?;
-    Ok(rows.as_ref().and_then(|rows| rows.thread()?.messages.get(&message).cloned()))
+fn found(all: &[Spoken], message: MessageId) -> Option<&Spoken> {
+    all.iter().find(|spoken| spoken.message == message)
 }

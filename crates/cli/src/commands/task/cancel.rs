@@ -5,10 +5,12 @@ use crate::{
     error::Error,
     exit::Exit,
     link::{self, Missing},
-    lookup, root,
+    lookup, remote, root,
 };
+use relaymesh_api::view::Changed;
 use relaymesh_core::op::CancelMode;
-use relaymesh_runtime::driver::Command;
+use relaymesh_runtime::driver::{Answer, Command};
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +35,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let Some(remote) = &context.remote {
+        let task = remote::task(remote, context, &args.id)?.to_string();
+        let body = json!({ "soft": args.soft, "reason": args.reason });
+        let Changed { task, status } = remote.post(&["tasks", &task, "cancel"], &body)?;
+        return super::decide::say_done(context, "cancelled", task, None, &Answer::Done { status });
+    }
     let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
     let mode = if args.soft { CancelMode::Soft } else { CancelMode::Hard };
     let command = Command::Cancel { task, mode, reason: args.reason.clone() };

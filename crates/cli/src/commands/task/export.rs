@@ -1,7 +1,18 @@
 //! `relaymesh task export`
 
-use crate::{args::Context, error::Error, exit::Exit, export, lookup, output, progress::Progress, root};
+use crate::{
+    args::Context,
+    error::Error,
+    exit::Exit,
+    export, lookup, output,
+    progress::Progress,
+    remote::{self, Remote},
+    root,
+};
+use relaymesh_api::view::Page;
+use relaymesh_core::id::TaskId;
 use relaymesh_store::Reader as _;
+use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +37,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let Some(remote) = &context.remote {
+        return there(args, context, remote);
+    }
     let mut reader = root::read(&context.root)?;
     if let [only] = &args.ids[..] {
         let rows = lookup::task(&mut reader, only)?;
@@ -54,4 +68,32 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             }
         }
     }
+}
+
+/// The same of a daemon elsewhere.
+fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error> {
+    let document = |task: TaskId| remote.get::<Value>(&["tasks", &task.to_string(), "export"], &[]);
+    let mut named = args.ids.iter().map(|text| remote::task(remote, context, text)).collect::<Result<Vec<_>, _>>()?;
+    if let ([only], false) = (&named[..], args.all) {
+        output::value(&document(*only)?);
+        return Ok(Exit::Done);
+    }
+    let (mut cursor, mut is_last) = (None, !args.all);
+    while !is_last {
+        let query =
+            [("namespace", Some(context.namespace.to_string())), ("limit", Some("500".to_owned())), ("cursor", cursor)];
+        let page: Page = remote.get(&["tasks"], &query)?;
+        named.extend(page.tasks.iter().map(|task| task.task));
+        cursor = page.next.map(|next| next.to_string());
+        is_last = cursor.is_none();
+    }
+    if args.all {
+        named.reverse(); // lists begin with the newest
+    }
+    let mut progress = Progress::new("exported:", named.len() as u64);
+    for (done, task) in (1..).zip(named) {
+        output::line(&document(task)?.to_string());
+        progress.tell(done);
+    }
+    Ok(Exit::Done)
 }

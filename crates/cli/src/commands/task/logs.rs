@@ -5,12 +5,13 @@ use crate::{
     bell::{self, Bell},
     error::Error,
     exit::Exit,
-    lookup, output, root, view,
+    lookup, output,
+    remote::{self, Remote},
+    root,
+    view::{Shown, View},
 };
-use relaymesh_core::{
-    id::TaskId,
-    task::{Status, Step, TaskRows},
-};
+use relaymesh_api::view::{LogPart, ShownStep};
+use relaymesh_core::{id::TaskId, task::Status};
 use relaymesh_runtime::scripts;
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
@@ -19,7 +20,8 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
-    path::{Path, PathBuf},
+    path::Path,
+    time::Duration,
 };
 
 const EXAMPLES: &str = "\
@@ -29,10 +31,10 @@ Examples:
   relaymesh task logs tsk_01KH… --stdout        what they gave as results, half ones too
   relaymesh task logs tsk_01KH… --step draft    of one step only";
 
-/// Where results come from.
-const STDOUT: &str = "stdout";
 /// What is read at once.
 const READ_BYTES: u64 = 1 << 20;
+/// How often a daemon elsewhere is asked what its agents say: nothing tells of that.
+const THERE_LOOK: Duration = Duration::from_secs(1);
 
 /// Show what the processes of a task said
 ///
@@ -54,73 +56,144 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let Some(remote) = &context.remote {
+        return there(args, context, remote);
+    }
     let mut bell = Bell::new(&context.root);
     let mut reader = root::read(&context.root)?;
     let rows = lookup::task(&mut reader, &args.id)?;
     let only = args.step.as_deref().map(|text| lookup::step(&rows, text)).transpose()?.map(|(index, _)| index);
-    let mut tail = Tail { context, stream: if args.stdout { STDOUT } else { "stderr" }, only, read: BTreeMap::new() };
-    let (id, mut rows) = (rows.task.id, rows);
+    let files = |step: &ShownStep, epoch: u32, stream: Stream, from: u64| {
+        let path = scripts::said(&context.root, rows.task.id, &step.step, epoch, stream.as_str());
+        // A file that is not there, or not any more, has nothing to show.
+        let read = read(&path, from).ok();
+        Ok(read.map(|bytes| (from + bytes.len() as u64, bytes)))
+    };
+    let mut tail = Tail::new(context, args, only, &files);
     loop {
-        let is_over = rows.task.status.is_terminal() || !args.follow;
-        let heard = tail.is_heard(&bell, &rows);
-        tail.show(&mut reader, &rows, is_over)?;
+        let shown = again(&mut reader, &context.root, rows.task.id)?;
+        let is_over = shown.status.is_terminal() || !args.follow;
+        let heard = tail.wanted(&shown).filter(|step| step.status == Status::Running).fold(true, |heard, step| {
+            // An agent writes into its file and tells nobody; before its first word there may be no file to listen to.
+            let path = scripts::said(&context.root, shown.task, &step.step, step.epoch, tail.stream.as_str());
+            bell.hears(&path) && heard
+        });
+        tail.show(&shown, is_over)?;
         if is_over {
-            return Ok(if args.follow { Exit::of(rows.task.status) } else { Exit::Done });
+            return Ok(if args.follow { Exit::of(shown.status) } else { Exit::Done });
         }
         bell.wait((!heard).then_some(bell::LOOK));
-        rows = again(&mut reader, id)?;
     }
 }
 
-fn again(reader: &mut SqliteReader, id: TaskId) -> Result<TaskRows, Error> {
-    match reader.task(id)? {
-        Some(rows) => Ok(rows),
-        None => lookup::task(reader, &id.to_string()),
+/// The same of a daemon elsewhere.
+fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error> {
+    let id = remote::task(remote, context, &args.id)?.to_string();
+    let look = || remote.get::<Shown>(&["tasks", &id], &[]);
+    let step_of = |step: &str| remote.get::<ShownStep>(&["tasks", &id, "steps", step], &[]);
+    let only = args.step.as_deref().map(step_of).transpose()?.map(|step| step.index);
+    let parts = |step: &ShownStep, epoch: u32, stream: Stream, from: u64| {
+        let query = [
+            ("epoch", Some(epoch.to_string())),
+            ("stream", Some(stream.as_str().to_owned())),
+            ("offset", Some(from.to_string())),
+        ];
+        let part: LogPart = remote.get(&["tasks", &id, "steps", step.step.as_str(), "logs"], &query)?;
+        Ok((part.next > from).then(|| (part.next, part.text.into_bytes())))
+    };
+    let mut tail = Tail::new(context, args, only, &parts);
+    let mut events = remote.events(&[("task", Some(id.clone()))])?;
+    loop {
+        let shown = look()?;
+        let is_over = shown.status.is_terminal() || !args.follow;
+        tail.show(&shown, is_over)?;
+        if is_over {
+            return Ok(if args.follow { Exit::of(shown.status) } else { Exit::Done });
+        }
+        if !events.rings(Some(THERE_LOOK)) {
+            events = remote.events(&[("task", Some(id.clone()))])?;
+        }
     }
 }
+
+fn again(reader: &mut SqliteReader, root: &Path, id: TaskId) -> Result<Shown, Error> {
+    let rows = match reader.task(id)? {
+        Some(rows) => rows,
+        None => lookup::task(reader, &id.to_string())?,
+    };
+    Ok(View::load(reader, rows)?.with_processes(root).shown(false))
+}
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Stream {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+}
+
+/// What an attempt said from a byte on, and up to which, if it said anything.
+type Read<'a> = dyn Fn(&ShownStep, u32, Stream, u64) -> Result<Option<(u64, Vec<u8>)>, Error> + 'a;
 
 struct Tail<'a> {
     context: &'a Context,
-    stream: &'static str,
+    stream: Stream,
     only: Option<u16>,
-    /// How much of each file was shown.
-    read: BTreeMap<PathBuf, u64>,
+    read: &'a Read<'a>,
+    /// How much of each attempt was shown, by the place of its step and its number.
+    shown: BTreeMap<(u16, u32), u64>,
 }
 
-impl Tail<'_> {
+impl<'a> Tail<'a> {
+    fn new(context: &'a Context, args: &Args, only: Option<u16>, read: &'a Read<'a>) -> Self {
+        let stream = if args.stdout { Stream::Stdout } else { Stream::Stderr };
+        Self { context, stream, only, read, shown: BTreeMap::new() }
+    }
+
+    /// The steps that are wanted.
+    fn wanted<'t>(&self, task: &'t Shown) -> impl Iterator<Item = &'t ShownStep> + use<'t> {
+        let only = self.only;
+        task.steps.iter().filter(move |step| only.is_none_or(|only| only == step.index))
+    }
+
     /// Shows whatever is new. A line that has no end yet waits for it, unless there will be none.
-    fn show(&mut self, reader: &mut SqliteReader, rows: &TaskRows, is_over: bool) -> Result<(), Error> {
-        for (index, step) in rows.indexed() {
-            if self.only.is_some_and(|only| only != index) {
-                continue;
-            }
+    fn show(&mut self, task: &Shown, is_over: bool) -> Result<(), Error> {
+        for step in self.wanted(task) {
             for epoch in 1..=step.epoch {
-                self.show_attempt(rows.task.id, step, epoch, is_over);
+                self.show_attempt(step, epoch, is_over)?;
             }
-            self.show_result(reader, rows.task.id, step)?;
+            if task.steps.iter().any(|step| step.ran.is_some()) {
+                self.show_result(step);
+            }
         }
         Ok(())
     }
 
     /// A short result has no file: it is kept as the result alone.
-    fn show_result(&mut self, reader: &mut SqliteReader, task: TaskId, step: &Step) -> Result<(), Error> {
-        let path = self.file(task, step, step.epoch);
-        let folder = path.parent().is_some_and(Path::exists);
-        if self.stream != STDOUT || step.status != Status::Success || !folder || self.read.contains_key(&path) {
-            return Ok(());
+    fn show_result(&mut self, step: &ShownStep) {
+        let key = (step.index, step.epoch);
+        if self.stream != Stream::Stdout || step.status != Status::Success || self.shown.contains_key(&key) {
+            return;
         }
-        let result = match view::result(reader, step)? {
-            Some(Value::String(text)) => text,
-            Some(Value::Null) | None => String::new(),
-            Some(value) => value.to_string(),
+        let result = match &step.result {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => value.to_string(),
         };
-        self.read.insert(path, result.len() as u64);
+        self.shown.insert(key, result.len() as u64);
         result.lines().for_each(|line| self.say(step, step.epoch, line));
-        Ok(())
     }
 
-    fn say(&self, step: &Step, epoch: u32, line: &str) {
-        let name = &step.spec.name;
+    fn say(&self, step: &ShownStep, epoch: u32, line: &str) {
+        let name = &step.step;
         if self.context.json {
             output::line(&json!({ "step": name, "epoch": epoch, "line": line }).to_string());
         } else {
@@ -128,37 +201,26 @@ impl Tail<'_> {
         }
     }
 
-    /// Whether the bell rings for everything that running attempts say from now on. An agent writes into its file and tells
-    /// nobody; before its first word there may be no file to listen to.
-    fn is_heard(&self, bell: &Bell, rows: &TaskRows) -> bool {
-        let is_wanted = |index: u16| self.only.is_none_or(|only| only == index);
-        let running = rows.indexed().filter(|(index, step)| is_wanted(*index) && step.status == Status::Running);
-        running.fold(true, |heard, (_, step)| bell.hears(&self.file(rows.task.id, step, step.epoch)) && heard)
-    }
-
-    fn file(&self, task: TaskId, step: &Step, epoch: u32) -> PathBuf {
-        scripts::said(&self.context.root, task, &step.spec.name, epoch, self.stream)
-    }
-
-    fn show_attempt(&mut self, task: TaskId, step: &Step, epoch: u32, is_over: bool) {
-        let path = self.file(task, step, epoch);
+    fn show_attempt(&mut self, step: &ShownStep, epoch: u32, is_over: bool) -> Result<(), Error> {
         loop {
-            let from = self.read.get(&path).copied().unwrap_or(0);
-            // A file that is not there, or not any more, has nothing to show.
-            let Ok(bytes) = read(&path, from) else { return };
+            let from = self.shown.get(&(step.index, epoch)).copied().unwrap_or(0);
+            let Some((next, bytes)) = (self.read)(step, epoch, self.stream, from)? else { return Ok(()) };
             let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            let is_full = bytes.len() as u64 == READ_BYTES;
-            let shown = if whole == 0 && (is_over || is_full) { bytes.len() } else { whole };
+            let is_full = bytes.len() as u64 >= READ_BYTES;
+            // What is no text comes as other bytes than it was, so it cannot be said where in it a line ends.
+            let is_text = next - from == bytes.len() as u64;
+            let shown = if (whole == 0 && (is_over || is_full)) || !is_text { bytes.len() } else { whole };
             if shown == 0 {
-                return;
+                return Ok(());
             }
-            self.read.insert(path.clone(), from + shown as u64);
+            let reached = if shown == bytes.len() { next } else { from + shown as u64 };
+            self.shown.insert((step.index, epoch), reached);
             String::from_utf8_lossy(&bytes[..shown]).lines().for_each(|line| self.say(step, epoch, line));
         }
     }
 }
 
-fn read(path: &PathBuf, from: u64) -> io::Result<Vec<u8>> {
+fn read(path: &Path, from: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();

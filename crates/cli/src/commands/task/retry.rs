@@ -6,10 +6,15 @@ use crate::{
     error::Error,
     exit::Exit,
     link::{self, Missing},
-    lookup, output, root,
+    lookup, output,
+    remote::{self, Followed},
+    root,
     watch::Watch,
 };
-use relaymesh_runtime::driver::Command;
+use relaymesh_api::view::Changed;
+use relaymesh_core::id::TaskId;
+use relaymesh_runtime::driver::{Answer, Command};
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,14 +38,28 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
     let reason = args.reason.clone();
+    if let Some(remote) = &context.remote {
+        let task = remote::task(remote, context, &args.id)?;
+        if args.wait {
+            let mut watch = Watch::new(context, false);
+            return remote::follow(remote, Followed::Redrive(task, reason), &mut watch, Patience::default());
+        }
+        let Changed { status, .. } =
+            remote.post(&["tasks", &task.to_string(), "retry"], &json!({ "reason": reason }))?;
+        return say(context, task, &Answer::Done { status });
+    }
+    let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
     if args.wait {
         let (start, mut watch) = (Start::Redrive(task, reason), Watch::new(context, false));
         return drive(context, Missing::Refuse, start, &mut watch, Patience::default());
     }
     let answer = link::once(context, Missing::Refuse, Command::Redrive { task, reason })?;
-    let exit = super::decide::say_done(context, "redriven", task, None, &answer)?;
+    say(context, task, &answer)
+}
+
+fn say(context: &Context, task: TaskId, answer: &Answer) -> Result<Exit, Error> {
+    let exit = super::decide::say_done(context, "redriven", task, None, answer)?;
     output::note(&format!("  next: `relaymesh task wait {task}`"));
     Ok(exit)
 }

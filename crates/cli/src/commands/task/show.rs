@@ -4,9 +4,10 @@ use crate::{
     args::Context,
     error::Error,
     exit::Exit,
-    lookup, output, root,
-    view::{self, View},
+    lookup, output, remote, root,
+    view::{self, Shown, View},
 };
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,13 +30,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut reader = root::read(&context.root)?;
-    let rows = lookup::task(&mut reader, &args.id)?;
-    let view = View::load(&mut reader, rows)?.with_processes(&context.root);
+    let shown = look(args, context)?;
     if context.json {
-        output::value(&view.to_json(args.history));
+        output::value(&json!(shown));
     } else {
-        output::line(&view::to_text(&view, args.history));
+        output::line(&view::to_text(&shown, args.history));
     }
     Ok(Exit::Done)
+}
+
+fn look(args: &Args, context: &Context) -> Result<Shown, Error> {
+    if let Some(remote) = &context.remote {
+        let id = remote::task(remote, context, &args.id)?.to_string();
+        return remote.get(&["tasks", &id], &[("history", Some(args.history.to_string()))]);
+    }
+    let mut reader = root::read(&context.root)?;
+    let rows = lookup::task(&mut reader, &args.id)?;
+    Ok(View::load(&mut reader, rows)?.with_processes(&context.root).shown(args.history))
 }

@@ -7,7 +7,9 @@ use crate::{
     error::{Code, Error},
     exit::Exit,
     link::Missing,
-    lookup, output, root, time,
+    lookup, output,
+    remote::{self, Followed},
+    root, time,
     view::View,
     watch::{Begin, Watch},
 };
@@ -44,13 +46,18 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let until = args.timeout_s.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    if let Some(remote) = &context.remote {
+        let id = remote::task(remote, context, &args.id)?;
+        let patience = Patience { until, yes: false };
+        return remote::follow(remote, Followed::Wait(id), &mut Watch::new(context, args.watch), patience);
+    }
     let mut bell = Bell::new(&context.root);
     let mut reader = root::read(&context.root)?;
     let rows = lookup::task(&mut reader, &args.id)?;
     let id = rows.task.id;
     let mut watch = Watch::new(context, args.watch);
     if rows.task.status.is_terminal() {
-        watch.begin(Begin::Found, &rows, 0);
+        watch.begin(Begin::Found, &View::bare(rows).shown(false), 0);
         return ended(&mut reader, id, &mut watch);
     }
     let (mut told, patience) = (false, Patience { until, yes: false });
@@ -81,13 +88,14 @@ fn follow(
     let round = Instant::now() + ROUND;
     loop {
         let rows = lookup::task(reader, &id.to_string())?;
-        watch.begin(Begin::Found, &rows, 0);
-        watch.sync(&rows);
+        let shown = View::bare(rows.clone()).shown(false);
+        watch.begin(Begin::Found, &shown, 0);
+        watch.sync(&shown);
         if rows.task.status.is_terminal() {
             return ended(reader, id, watch).map(Some);
         }
         if is_blocked(&rows, time::now_ms()) {
-            watch.blocked(&rows);
+            watch.blocked(&shown);
             return Ok(Some(Exit::NotEnded));
         }
         if until.is_some_and(|until| Instant::now() >= until) {
@@ -106,6 +114,6 @@ fn ended(reader: &mut SqliteReader, id: TaskId, watch: &mut Watch) -> Result<Exi
     let missing = || Error::new(Code::NoTask, format!("there is no task {id} in this root"));
     let rows = reader.task(id)?.ok_or_else(missing)?;
     let view = View::load(reader, rows)?;
-    watch.end(&view);
+    watch.end(&view.shown(false));
     Ok(Exit::of(view.rows.task.status))
 }
