@@ -69,12 +69,16 @@ fn every_setting_can_be_set_in_every_layer_and_the_later_one_wins() {
         // Between the bounds, where no rule between two settings is broken.
         let other = match (setting.default.clone(), setting.name) {
             (Value::Flag(flag), _) => (!flag).to_string(),
-            (Value::Number(number), "payload_max_bytes" | "lease_heartbeat_ms") => (number - 100).to_string(),
+            (Value::Number(number), "payload_max_bytes" | "lease_heartbeat_ms" | "trace_sample_per_mille") => {
+                (number - 100).to_string()
+            }
             (Value::Number(number), "base_backoff_ms" | "suspect_recover_min_ms" | "thread_pool_core") => {
                 (number + 1).to_string()
             }
             (Value::Number(number), _) => (number + 2).to_string(),
             (Value::Text(_), "http_addr") => "[::1]:8080".to_owned(),
+            (Value::Text(_), "otlp_endpoint") => "http://a.example".to_owned(),
+            (Value::Text(_), "otlp_headers_secret") => "collector".to_owned(),
             (Value::Text(_), _) => "a.example,b.example".to_owned(),
         };
         let (default, variable) = (setting.default.to_string(), setting.variable());

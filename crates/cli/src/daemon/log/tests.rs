@@ -38,7 +38,7 @@ fn r31_a_dead_letter_says_task_step_agent_attempt_trace_and_why() {
     let first: Value = serde_json::from_str(&lines[0]).unwrap();
     let wanted = json!({
         "ts": "1970-01-01T00:00:00.000Z", "level": "error", "event": "step_dead_letter",
-        "task": dead.task, "trace_id": "000000000000000000000000000000ab", "pos": 12, "op": "FailJob",
+        "task": dead.task, "trace_id": "000000000000000000000000000000ab", "span_id": "4fd0e958a76d2475", "pos": 12, "op": "FailJob",
         "step": "fetch", "agent": "curl", "attempt": 2, "status": "DEAD_LETTER", "error": "exit code 7: \"no\"",
     });
     assert_eq!(first, wanted);
