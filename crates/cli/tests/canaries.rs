@@ -1,5 +1,5 @@
 //! Secrets by every way in there is, work of every kind with the most detailed log, and a search of everything that came out: files, answers,
-//! events, metrics, what commands print, a backup, and the arguments of every process.
+//! events, metrics, traces, what commands print, a backup, and the arguments of every process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -7,6 +7,7 @@ mod common;
 
 use common::{
     canary::{Canaries, base64},
+    collector::Collector,
     house::House,
     web::{Got, Web},
 };
@@ -22,6 +23,8 @@ const STORED: [(&str, &str); 5] = [
     ("by-key", "canary-key+/5d1f7e90%w"),
     ("by-header", "canary-header+/88ab3c%z"),
 ];
+/// A header for the collector of traces, kept in the store of secrets.
+const COLLECTOR: &str = "canary-collector-3b9f0e55";
 /// In the daemon's own environment, for an agent that names it.
 const PASSED: &str = "canary-environment+/e1e1e1";
 /// In the URL of an agent, as its query.
@@ -57,6 +60,7 @@ printf '%s %s' "$KEY" "$input"
 
 struct Scene {
     house: House,
+    collector: Collector,
     web: Web,
     canaries: Canaries,
     /// What was said, by whom, and whose secret it is about on purpose.
@@ -71,13 +75,15 @@ impl Scene {
         house.0.variables.push(("PATH", std::env::var_os("PATH").unwrap()));
         assert_eq!(house.run(&["init"]).code, 0);
         let mut canaries = Canaries::default();
-        for (name, value) in STORED {
+        let headers = format!("x-key={COLLECTOR}");
+        for (name, value) in STORED.into_iter().chain([("by-collector", headers.as_str())]) {
             let mut command = house.command(&["secret", "set", name]);
             let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
             child.stdin.take().unwrap().write_all(value.as_bytes()).unwrap();
             assert!(child.wait().unwrap().success());
             canaries.add(name, value);
         }
+        canaries.add("collector", COLLECTOR);
         for (name, value) in SHOWN {
             canaries.add(name, value);
         }
@@ -86,12 +92,15 @@ impl Scene {
         more.into_iter().for_each(|(name, value)| canaries.add(name, value));
         canaries.allow("agents.toml", "query");
         fs::write(house.0.root().join("loud.sh"), LOUD).unwrap();
+        let collector = Collector::start();
+        let settings = json!({ "otlp_endpoint": collector.url, "otlp_headers_secret": "by-collector" });
+        fs::write(house.0.root().join("relaymesh-settings.json"), settings.to_string()).unwrap();
         fs::write(house.0.root().join("agents.toml"), agents(&model.url())).unwrap();
         assert_eq!(house.run(&["up", "--detach", "--log-level", "debug", "--log-format", "json"]).code, 0);
         let web = Web::of(&house);
         canaries.add("first", web.token.as_ref().unwrap());
         canaries.allow("root/http-token", "first");
-        Self { house, web, canaries, said: Vec::new() }
+        Self { house, collector, web, canaries, said: Vec::new() }
     }
 
     /// Runs a command and keeps what it said. What is about a secret on purpose is looked at for all others.
@@ -125,6 +134,9 @@ impl Scene {
     fn search(&self) {
         for (what, text, about) in &self.said {
             self.canaries.assert_none(what, text.as_bytes(), &[about]);
+        }
+        for body in self.collector.bodies() {
+            self.canaries.assert_none("a trace", &body, &[]);
         }
         assert!(self.canaries.assert_none_below(self.house.0.folder.path()) > 20);
         for entry in fs::read_dir("/proc").unwrap() {
@@ -375,6 +387,8 @@ fn secrets_by_every_way_in_are_found_nowhere_else() {
     assert_eq!(token.permissions().mode() & 0o777, 0o600);
     scene.run(&["down"], "");
     scene.search();
+    assert!(scene.collector.spans().len() > 20, "there were traces to look into");
+    assert!(scene.collector.headers().iter().any(|line| line.contains(COLLECTOR)), "and who took them was known");
 }
 
 /// The key is outside of the root, and nothing of it comes in: not when it is used, not when it is refused.

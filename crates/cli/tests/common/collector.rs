@@ -16,6 +16,7 @@ use std::{
 #[derive(Clone, Default)]
 struct Kept {
     spans: Vec<Value>,
+    bodies: Vec<Vec<u8>>,
     headers: Vec<String>,
     requests: usize,
     answer: Option<u16>,
@@ -52,6 +53,11 @@ impl Collector {
         self.kept.lock().unwrap().requests
     }
 
+    /// The body of every request, as it came.
+    pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
+        self.kept.lock().unwrap().bodies.clone()
+    }
+
     /// Every line of every request's headers.
     pub(crate) fn headers(&self) -> Vec<String> {
         self.kept.lock().unwrap().headers.clone()
@@ -81,6 +87,7 @@ fn serve(stream: TcpStream, kept: &Mutex<Kept>) {
     let mut kept = kept.lock().unwrap();
     kept.requests += 1;
     kept.headers.extend(headers);
+    kept.bodies.push(body);
     let status = kept.answer.unwrap_or(200);
     if status == 200 {
         let scopes = sent.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
