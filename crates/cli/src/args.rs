@@ -18,6 +18,7 @@ use relaymesh_core::{
         request::{Prepared, Request},
         spec::IdempotencyKey,
     },
+    trace,
 };
 use relaymesh_runtime::driver::Caller;
 use std::{path::PathBuf, sync::Arc};
@@ -112,7 +113,10 @@ impl Global {
         match (reach, url) {
             (Reach::Program, _) | (_, None) => Ok(None),
             (Reach::Here, Some(url)) => Err(local_only(url)),
-            (Reach::Anywhere, Some(url)) => Ok(Some(Arc::new(Remote::new(url, &self.token()?, self.ca.as_deref())?))),
+            (Reach::Anywhere, Some(url)) => {
+                let remote = Remote::new(url, &self.token()?, self.ca.as_deref(), asked_in())?;
+                Ok(Some(Arc::new(remote)))
+            }
         }
     }
 
@@ -136,12 +140,15 @@ fn fixed(text: &str) -> Name {
     text.parse().expect("a literal name")
 }
 
+/// Whoever runs this in a trace of their own goes on in it; an agent does.
+fn asked_in() -> Option<trace::Context> {
+    std::env::var("TRACEPARENT").ok()?.parse().ok()
+}
+
 /// The login name, if it is a name; the source is this program.
 fn caller() -> Caller {
     let login = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok()?.parse().ok());
-    // Whoever runs this in a trace of their own goes on in it; an agent does.
-    let asked_in = std::env::var("TRACEPARENT").ok().and_then(|text| text.parse().ok());
-    Caller { asked_in, ..Caller::new(login.unwrap_or_else(|| fixed("local")), fixed("cli")) }
+    Caller { asked_in: asked_in(), ..Caller::new(login.unwrap_or_else(|| fixed("local")), fixed("cli")) }
 }
 
 /// What makes a submit the same as another one (D5).

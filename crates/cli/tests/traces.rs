@@ -92,6 +92,13 @@ fn r30_the_command_line_and_the_file_bus_go_on_in_the_traces_of_their_callers() 
     let said = common::Said::of(command.env("TRACEPARENT", CALLER).output().unwrap());
     assert!(said.code == 0 && said.stdout.contains(TRACE), "{}{}", said.stdout, said.stderr);
     assert_eq!(span(&collector, "submit cli")["parent"], "b7ad6b7169203331");
+    // From elsewhere as well.
+    let web = Web::of(&house);
+    let mut command = house.command(&["submit", "--agent", "tells", "--new", "--wait", "--name", "far"]);
+    command.env("RELAYMESH_URL", format!("http://{}", web.host)).env("RELAYMESH_TOKEN", web.token.unwrap());
+    let said = common::Said::of(command.env("TRACEPARENT", CALLER).output().unwrap());
+    assert!(said.code == 0 && said.stdout.contains(TRACE), "{}{}", said.stdout, said.stderr);
+    assert_eq!(span(&collector, "submit far")["parent"], "b7ad6b7169203331");
     // What cannot be read is as good as nothing.
     let mut command = house.command(&["submit", "--agent", "tells", "--wait", "--name", "alone"]);
     assert_eq!(command.env("TRACEPARENT", "nonsense").output().unwrap().status.code(), Some(0));

@@ -19,6 +19,7 @@ pub(crate) use follow::{Followed, follow};
 use crate::error::{Code, Error};
 use address::Address;
 use relaymesh_api::{http::BASE, local::Fault};
+use relaymesh_core::trace;
 use reqwest::{
     Certificate, Client, Method, RequestBuilder, Response, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
@@ -69,12 +70,20 @@ pub(crate) fn problem(document: &Value) -> Error {
 
 impl Remote {
     /// The daemon at this URL, asked with this token. Nothing is sent yet. With `ca`, its certificate must be signed by one of those in this file.
-    pub(crate) fn new(url: &str, token: &str, ca: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        url: &str,
+        token: &str,
+        ca: Option<&Path>,
+        asked_in: Option<trace::Context>,
+    ) -> Result<Self, Error> {
         let address = Address::parse(url)?;
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| Error::new(Code::NotAuthenticated, "the token has characters that no token has"))?;
         bearer.set_sensitive(true);
-        let headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
+        let mut headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
+        if let Some(context) = asked_in.and_then(|context| HeaderValue::from_str(&context.to_string()).ok()) {
+            headers.insert("traceparent", context);
+        }
         let made = Builder::new_current_thread().enable_all().build();
         let runtime = made.map_err(|error| Error::new(Code::Internal, format!("cannot wait for answers: {error}")))?;
         let client = client(&address, headers, ca)?;
