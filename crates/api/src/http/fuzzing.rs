@@ -22,7 +22,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// A name besides its own under which the daemon of [`door`] may be asked.
+/// A name besides its own under which the daemon of [`door()`] may be asked.
 pub const ADDED: &str = "relay.example";
 
 static OPERATIONS: LazyLock<Operations> = LazyLock::new(|| Operations::of(&routes::document()));

@@ -1,4 +1,4 @@
-//! Routes: one file per resource, thin. A new resource is its module and its lines in [`all`].
+//! Routes: one file per resource, thin. A new resource is its module and its lines in [`versioned`].
 
 mod agents;
 mod approvals;
