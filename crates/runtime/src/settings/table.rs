@@ -96,11 +96,13 @@ impl Setting {
                 let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
                 text.is_empty() || text.split(',').all(|host| !host.is_empty() && host.chars().all(allowed))
             }),
-            "otlp_endpoint" => ("an address that begins with http:// or https:// and holds no password, or nothing", |text| {
-                let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-                // A password in an address would be shown with it.
-                text.is_empty() || rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['@', ' ']))
-            }),
+            "otlp_endpoint" => {
+                ("an address that begins with http:// or https:// and holds no password, or nothing", |text| {
+                    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+                    // A password in an address would be shown with it.
+                    text.is_empty() || rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['@', ' ']))
+                })
+            }
             "otlp_headers_secret" => ("the name of a secret, or nothing", |text| {
                 text.is_empty() || text.parse::<relaymesh_core::name::Name>().is_ok()
             }),
