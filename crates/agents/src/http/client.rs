@@ -57,10 +57,15 @@ impl Clients {
     }
 }
 
-fn builder(http: &Http) -> ClientBuilder {
+/// Says once which cryptography TLS uses; without it no client can be made.
+pub fn prepare_tls() {
     static PROVIDER: Once = Once::new();
     // If there is one already, that will do.
     PROVIDER.call_once(|| drop(rustls::crypto::aws_lc_rs::default_provider().install_default()));
+}
+
+fn builder(http: &Http) -> ClientBuilder {
+    prepare_tls();
     let resolver = Vetted { allow: http.allow.clone(), is_plain: http.is_plain() };
     let builder = Client::builder()
         .user_agent(concat!("relaymesh/", env!("CARGO_PKG_VERSION")))
@@ -138,7 +143,7 @@ pub(super) fn trouble(error: &reqwest::Error, http: &Http) -> End {
 }
 
 /// What is at the bottom of it.
-pub(super) fn cause(error: &reqwest::Error) -> String {
+pub fn cause(error: &reqwest::Error) -> String {
     chain(error).last().map_or_else(String::new, ToString::to_string)
 }
 

@@ -23,4 +23,5 @@ pub mod sse;
 mod voice;
 
 pub use calls::Calls;
+pub use client::{cause, prepare_tls};
 pub use config::{Api, Http};

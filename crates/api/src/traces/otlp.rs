@@ -7,6 +7,7 @@ use opentelemetry_proto::tonic::{
     trace::v1::{ResourceSpans, ScopeSpans},
 };
 use prost::Message as _;
+use relaymesh_agents::http::{cause, prepare_tls};
 use relaymesh_core::trace::SpanId;
 use reqwest::{
     Client, StatusCode, Url,
@@ -61,8 +62,7 @@ impl Collector {
             ],
             ..Resource::default()
         };
-        // If there is one already, that will do.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        prepare_tls();
         let builder = Client::builder()
             .user_agent(concat!("relaymesh/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
@@ -99,13 +99,7 @@ impl Collector {
     async fn post(&self, body: Vec<u8>) -> Result<u64, Trouble> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let sent = request.header(CONTENT_TYPE, PROTOBUF).body(body).send().await;
-        let mut response = sent.map_err(|error| {
-            let mut why: &dyn std::error::Error = &error;
-            while let Some(cause) = why.source() {
-                why = cause;
-            }
-            Trouble { why: why.to_string(), is_passing: !error.is_builder() }
-        })?;
+        let mut response = sent.map_err(|error| Trouble { why: cause(&error), is_passing: !error.is_builder() })?;
         let status = response.status();
         if !status.is_success() {
             let is_passing = matches!(

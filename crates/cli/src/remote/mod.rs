@@ -18,6 +18,7 @@ pub(crate) use follow::{Followed, follow};
 
 use crate::error::{Code, Error};
 use address::Address;
+use relaymesh_agents::http::{cause, prepare_tls};
 use relaymesh_api::{http::BASE, local::Fault};
 use relaymesh_core::trace;
 use reqwest::{
@@ -27,7 +28,7 @@ use reqwest::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{fmt, net::SocketAddr, path::Path, sync::Once, time::Duration};
+use std::{fmt, net::SocketAddr, path::Path, time::Duration};
 use tokio::runtime::{Builder, Runtime};
 
 /// How long a connection may take.
@@ -155,11 +156,7 @@ impl Remote {
 
     /// No answer came. A write may have been done all the same, unless there was no connection to send it on.
     fn trouble(&self, error: &reqwest::Error, is_write: bool) -> Error {
-        let mut cause: &dyn std::error::Error = error;
-        while let Some(source) = cause.source() {
-            cause = source;
-        }
-        let (at, cause) = (&self.address, cause.to_string());
+        let (at, cause) = (&self.address, cause(error));
         if is_write && !error.is_connect() {
             return Error::new(Code::DaemonGone, format!("no answer came from {at}: {cause}"));
         }
@@ -180,9 +177,7 @@ impl fmt::Debug for Remote {
 }
 
 fn client(address: &Address, headers: HeaderMap, ca: Option<&Path>) -> Result<Client, Error> {
-    static PROVIDER: Once = Once::new();
-    // If there is one already, that will do.
-    PROVIDER.call_once(|| drop(rustls::crypto::aws_lc_rs::default_provider().install_default()));
+    prepare_tls();
     let builder = Client::builder()
         .user_agent(concat!("relaymesh/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
