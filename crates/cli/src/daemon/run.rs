@@ -235,10 +235,11 @@ impl Daemon {
         if let Some(traces) = self.traces {
             traces.end();
         }
-        let _ = self.io.0.send(());
-        let _ = self.io.1.join();
+        // Its last word is written before the socket closes: whoever asked it to stop, and waits for that, finds the log complete.
         self.log.say(Level::Info, "down", json!({}));
         self.log.flush();
+        let _ = self.io.0.send(());
+        let _ = self.io.1.join();
         finished?;
         removed.map_err(|error| failed("remove its socket", &error))
     }
