@@ -117,7 +117,8 @@ fn rounds(clients: u32, kills: u32, new_lines: u32) {
     let submits =
         house.run(&["audit", "query", "--kind", "schedule-job", "--limit", "1000000", "--json"]).lines().len();
     assert_eq!(submits, tasks.len(), "each landed once");
-    assert_eq!(house.run(&["log", "verify"]).code, 0);
+    let verified = house.run(&["log", "verify"]);
+    assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
 }
 
 #[test]

@@ -64,8 +64,20 @@ impl SqliteReader {
         self.at_one_moment(|connection| check::remembers(connection, &head::load(connection)?, mark))
     }
 
+    /// Whatever it reads from now on is of this moment, whoever writes meanwhile. The write-ahead log keeps what it needs for that, so
+    /// this is for a look that ends, and not for a reader that stays.
+    pub fn hold_still(&mut self) -> Result<(), Error> {
+        let failed = |error| failure::sqlite("cannot begin to read", &error);
+        self.connection.execute_batch("BEGIN").map_err(failed)?;
+        // The moment is that of the first look.
+        head::load(&self.connection).map(drop)
+    }
+
     /// Runs `ask` in one transaction.
     pub(crate) fn at_one_moment<T>(&mut self, ask: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        if !self.connection.is_autocommit() {
+            return ask(&self.connection);
+        }
         let failed = |error| failure::sqlite("cannot begin to read", &error);
         let transaction = self.connection.transaction().map_err(failed)?;
         let answer = ask(&transaction)?;

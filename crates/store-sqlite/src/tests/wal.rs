@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::{Options, SqliteStore, Sync};
-use relaymesh_store::{Batch, Reader, Store, contract::graph::Graph};
+use relaymesh_store::{Batch, Reader, Store, contract::graph::Graph, verify};
 
 const MIB: u64 = 1 << 20;
 
@@ -58,4 +58,19 @@ fn a_crash_leaves_the_log_and_loses_nothing() {
     world.crash();
     assert!(std::fs::metadata(world.root().wal()).unwrap().len() > 0);
     assert_eq!(world.open().unwrap().head(), &head);
+}
+
+#[test]
+fn a_reader_that_holds_still_sees_one_moment_and_can_be_verified_beside_a_writer() {
+    let mut world = World::new();
+    world.finish_one();
+    let mut reader = world.store().reader().unwrap();
+    reader.hold_still().unwrap();
+    let head = reader.head().unwrap();
+    world.finish_one();
+    assert_eq!(reader.head().unwrap(), head);
+    assert_eq!(verify::rows(&mut reader, &mut |_| ()).unwrap().tasks, 1);
+    let checked = verify::chain(&mut reader, verify::Checked::default(), &mut |_| ()).unwrap();
+    assert_eq!(checked.pos, head.pos);
+    assert_eq!(verify::rows(&mut world.store().reader().unwrap(), &mut |_| ()).unwrap().tasks, 2);
 }

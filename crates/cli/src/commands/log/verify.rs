@@ -10,7 +10,10 @@ use crate::{
     root,
 };
 use relaymesh_core::{hash::Hash, id::NodeId};
-use relaymesh_store::{Reader as _, verify};
+use relaymesh_store::{
+    Reader as _,
+    verify::{self, Problem},
+};
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
@@ -51,13 +54,17 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
 /// Checks every op and every row.
 pub(crate) fn check(context: &Context) -> Result<Checked, Error> {
     let mut reader = root::read(&context.root)?;
+    // Of one moment, so that a daemon may go on meanwhile.
+    reader.hold_still()?;
     let head = reader.head()?;
     let (total, _) = reader.counts()?;
     let mut progress = Progress::new("checked ops:", head.pos);
     let checked =
         verify::chain(&mut reader, verify::Checked::default(), &mut |pos| progress.tell(pos)).map_err(found)?;
     let mut progress = Progress::new("checked tasks:", total);
-    let rows = verify::rows(&mut reader, &mut |tasks| progress.tell(tasks)).map_err(found)?;
+    let rows = verify::rows(&mut reader, &mut |tasks| progress.tell(tasks))
+        .map_err(|problem| found(gone_meanwhile(problem, head.pos, context)))?;
+    drop(reader);
     // Only the writer compares the store with its sidecar; another process that has the root did so when it started.
     match root::open(&context.root, &Default::default()) {
         Ok(store) => drop(store),
@@ -75,6 +82,16 @@ pub(crate) fn check(context: &Context) -> Result<Checked, Error> {
         origin: head.chain.origin,
         origin_epoch: head.chain.origin_epoch,
     })
+}
+
+/// Files of contents are not held still: of what somebody purged and compacted since, they may be gone.
+fn gone_meanwhile(problem: Problem, from: u64, context: &Context) -> Problem {
+    let is_content = matches!(problem, Problem::NoContent { .. } | Problem::Store(_));
+    let now = root::read(&context.root).ok().and_then(|mut reader| reader.head().ok()).map(|head| head.pos);
+    match now {
+        Some(to) if is_content && to != from => Problem::Moved { from, to },
+        Some(_) | None => problem,
+    }
 }
 
 impl Checked {
