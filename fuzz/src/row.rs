@@ -8,6 +8,7 @@ use relaymesh_core::{
     lock::{Lock, Repository},
     message::{Message, Thread},
     namespace::Namespace,
+    plan::{Item, Plan},
     row::{self, RowKey, RowSum},
     task::{Step, Task},
 };
@@ -18,8 +19,8 @@ use std::fmt::Debug;
 pub fn target(data: &[u8]) {
     let Some((&which, bytes)) = data.split_first() else { return };
     let task = samples::task_id();
-    let (thread, repository) = (scopes::thread_id(), scopes::repository_id());
-    match which % 7 {
+    let (thread, repository, plan) = (scopes::thread_id(), scopes::repository_id(), scopes::plan_id());
+    match which % 9 {
         0 => check::<Task>(RowKey::Task(task), bytes, |row, out| (RowKey::Task(row.id), row::encode_task(row, out))),
         1 => {
             let key = RowKey::Step(task, u16::from(which));
@@ -37,8 +38,12 @@ pub fn target(data: &[u8]) {
         5 => check::<Lock>(RowKey::Lock(repository, scopes::token()), bytes, |row, out| {
             (RowKey::Lock(repository, row.token), row::encode_lock(repository, row, out))
         }),
-        _ => check::<Namespace>(RowKey::Namespace(scopes::namespace_id()), bytes, |row, out| {
+        6 => check::<Namespace>(RowKey::Namespace(scopes::namespace_id()), bytes, |row, out| {
             (RowKey::Namespace(row.id), row::encode_namespace(row, out))
+        }),
+        7 => check::<Plan>(RowKey::Plan(plan), bytes, |row, out| (RowKey::Plan(row.id), row::encode_plan(row, out))),
+        _ => check::<Item>(RowKey::PlanItem(plan, scopes::item_id()), bytes, |row, out| {
+            (RowKey::PlanItem(plan, row.id), row::encode_plan_item(plan, row, out))
         }),
     }
 }
@@ -64,7 +69,7 @@ where
 
 /// One row of each kind.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let mut rows = vec![Vec::new(); 7];
+    let mut rows = vec![Vec::new(); 9];
     row::encode_task(&samples::task(), &mut rows[0]);
     row::encode_step(samples::task_id(), 1, &samples::step(), &mut rows[1]);
     row::encode_thread(&scopes::thread(), &mut rows[2]);
@@ -72,5 +77,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     row::encode_repository(&scopes::repository(), &mut rows[4]);
     row::encode_lock(scopes::repository_id(), &scopes::lock(), &mut rows[5]);
     row::encode_namespace(&scopes::namespace(), &mut rows[6]);
+    row::encode_plan(&scopes::plan(), &mut rows[7]);
+    row::encode_plan_item(scopes::plan_id(), &scopes::item(), &mut rows[8]);
     (0u8..).zip(rows).map(|(which, row)| [vec![which], row].concat()).collect()
 }

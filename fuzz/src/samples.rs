@@ -99,6 +99,20 @@ fn second_step() -> StepSpec {
     }
 }
 
+/// The kinds of words about the mesh itself, as a pattern.
+macro_rules! words {
+    () => {
+        Kind::RouteKind
+            | Kind::DesignateCoordinator
+            | Kind::DelegateUcan
+            | Kind::RevokeUcan
+            | Kind::FreezeNode
+            | Kind::SetSetting
+            | Kind::SetFeatureLevel
+            | Kind::Seal
+    };
+}
+
 /// The body of an op of this kind.
 pub(crate) fn body(kind: Kind) -> Body {
     let held = Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) };
@@ -161,8 +175,29 @@ pub(crate) fn body(kind: Kind) -> Body {
         | Kind::ReturnMessage
         | Kind::ExpireDelivery
         | Kind::ExpireMessage
-        | Kind::RedriveMessage => scopes::body(kind),
+        | Kind::RedriveMessage
+        | Kind::AddItem
+        | Kind::ChangeItem
+        | Kind::MoveItem
+        | Kind::SetItemStatus
+        | Kind::RemoveItem => scopes::body(kind),
+        words!() => word(kind),
     }
+}
+
+/// A word about the mesh itself.
+fn word(kind: Kind) -> Body {
+    let words = [
+        Body::RouteKind { pattern: "com.example.*".parse().expect("a pattern"), target: Some(node()) },
+        Body::DesignateCoordinator { coordinator: node() },
+        Body::DelegateUcan { ucan_bytes: vec![0, 0, 0, 1, 7] },
+        Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") },
+        Body::FreezeNode { node: node(), frozen: true },
+        Body::SetSetting { name: name("lease_timeout_ms"), value: Some("15000".to_owned()) },
+        Body::SetFeatureLevel { level: 2 },
+        Body::Seal { upto: hlc(), heads: Vec::new() },
+    ];
+    words.into_iter().find(|word| word.kind() == kind).expect("every kind has its word")
 }
 
 /// A task row with every field set.

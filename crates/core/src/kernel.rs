@@ -1,6 +1,6 @@
 //! The kernel: one op on the rows of its scope, whichever machine they belong to.
 //!
-//! An op has one scope, and the scope says which machine folds it: tasks, threads, repositories, namespaces. What cannot be said
+//! An op has one scope, and the scope says which machine folds it: tasks, threads, repositories, namespaces, plans. What cannot be said
 //! about a scope of that sort is refused here and reaches no machine. Each machine is a folder with one file per verb;
 //! this file is only the switch between them. The driver's hot path, which knows that it has a task in its hands, calls
 //! [`task::apply`](crate::task::apply()) directly; the rules are the same.
@@ -11,7 +11,11 @@ use crate::{
     lock::{self, RepositoryRows},
     message::{self, ThreadRows},
     namespace::{self, Namespace},
-    op::{Body, Kind, Op, Scope, lock_bodies, message_bodies, namespace_bodies, task_bodies},
+    op::{
+        Body, Kind, Op, Scope, lock_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies,
+    },
+    plan::{self, PlanRows},
+    register::{self, RegisterRow},
     task::{self, TaskRows},
 };
 
@@ -26,6 +30,10 @@ pub enum Rows {
     Repository(RepositoryRows),
     /// A namespace.
     Namespace(Namespace),
+    /// A plan and its items.
+    Plan(PlanRows),
+    /// A register of the mesh.
+    Register(RegisterRow),
     /// Nothing but the memory that it was purged. It is stored nowhere and part of no hash: the op on the log is what
     /// remembers it, for as long as the log has it.
     Purged(Purged),
@@ -81,6 +89,12 @@ pub enum Refusal {
     /// The namespace machine refused it.
     #[error(transparent)]
     Namespace(#[from] namespace::Refusal),
+    /// The plan machine refused it.
+    #[error(transparent)]
+    Plan(#[from] plan::Refusal),
+    /// The register refused it.
+    #[error(transparent)]
+    Register(#[from] register::Refusal),
 }
 
 /// A rule that does not hold.
@@ -98,6 +112,12 @@ pub enum Invalid {
     /// Of a namespace.
     #[error(transparent)]
     Namespace(#[from] namespace::Invalid),
+    /// Of a plan.
+    #[error(transparent)]
+    Plan(#[from] plan::Invalid),
+    /// Of a register.
+    #[error(transparent)]
+    Register(#[from] register::Invalid),
 }
 
 /// Applies `op` to the rows of its scope. A refusal has changed neither rows nor effects.
@@ -144,15 +164,40 @@ fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Resul
             *rows = own.map(Rows::Namespace);
             Ok(outcome?)
         }
+        (Scope::Plan(_), before @ (None | Some(Rows::Plan(_)))) => {
+            let mut own = before.and_then(Rows::into_plan);
+            let outcome = plan::apply(&mut own, op);
+            *rows = own.map(Rows::Plan);
+            Ok(outcome?)
+        }
+        (Scope::Register(_), before @ (None | Some(Rows::Register(_)))) => {
+            let mut own = before.and_then(Rows::into_register);
+            let outcome = register::apply(&mut own, op);
+            *rows = own.map(Rows::Register);
+            Ok(outcome?)
+        }
         (Scope::Log, None) => match &op.body {
             Body::Checkpoint { pos, heads, state } => Ok(checkpoint::check(*pos, heads, *state)?),
             Body::AuditEvent { .. } => Ok(()),
-            task_bodies!() | lock_bodies!() | message_bodies!() | namespace_bodies!() | Body::PurgeScope {} => {
-                Err(Refusal::WrongScope { kind, scope })
-            }
+            task_bodies!()
+            | lock_bodies!()
+            | message_bodies!()
+            | namespace_bodies!()
+            | plan_bodies!()
+            | register_bodies!()
+            | Body::PurgeScope {} => Err(Refusal::WrongScope { kind, scope }),
         },
         // Rows of another sort than the scope: whoever loaded them mixed them up. They stay as they are.
-        (Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log, before) => {
+        (
+            Scope::Task(_)
+            | Scope::Thread(_)
+            | Scope::Repository(_)
+            | Scope::Namespace(_)
+            | Scope::Plan(_)
+            | Scope::Register(_)
+            | Scope::Log,
+            before,
+        ) => {
             *rows = before;
             Err(Refusal::WrongScope { kind, scope })
         }
@@ -166,6 +211,8 @@ pub fn validate(rows: &Rows) -> Result<(), Invalid> {
         Rows::Thread(rows) => Ok(message::validate(rows)?),
         Rows::Repository(rows) => Ok(lock::validate(rows)?),
         Rows::Namespace(row) => Ok(namespace::validate(row)?),
+        Rows::Plan(rows) => Ok(plan::validate(rows)?),
+        Rows::Register(row) => Ok(register::validate(row)?),
         Rows::Purged(_) => Ok(()),
     }
 }
@@ -197,6 +244,8 @@ impl Rows {
             Self::Thread(rows) => rows.thread.head,
             Self::Repository(rows) => rows.repository.head,
             Self::Namespace(row) => row.head,
+            Self::Plan(rows) => rows.plan.head,
+            Self::Register(row) => row.head,
             Self::Purged(purged) => purged.at,
         }
     }
@@ -216,6 +265,20 @@ impl Rows {
         if let Self::Namespace(row) = self { Some(row) } else { None }
     }
 
+    /// The plan, if it is one.
+    pub fn plan(&self) -> Option<&PlanRows> {
+        if let Self::Plan(rows) = self { Some(rows) } else { None }
+    }
+
+    /// The register, if it is one.
+    pub fn register(&self) -> Option<&RegisterRow> {
+        if let Self::Register(row) = self { Some(row) } else { None }
+    }
+
+    fn into_register(self) -> Option<RegisterRow> {
+        if let Self::Register(row) = self { Some(row) } else { None }
+    }
+
     fn into_task(self) -> Option<TaskRows> {
         if let Self::Task(rows) = self { Some(rows) } else { None }
     }
@@ -230,5 +293,9 @@ impl Rows {
 
     fn into_namespace(self) -> Option<Namespace> {
         if let Self::Namespace(row) = self { Some(row) } else { None }
+    }
+
+    fn into_plan(self) -> Option<PlanRows> {
+        if let Self::Plan(rows) = self { Some(rows) } else { None }
     }
 }

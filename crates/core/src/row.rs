@@ -6,12 +6,14 @@
 //! tells a store that lost, kept or bent a row from one that did not.
 
 use crate::{
-    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, TaskId, ThreadId},
+    id::{ItemId, LeaseToken, MessageId, NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
     lock::{Lock, Repository, RepositoryRows},
     message::{Message, Thread, ThreadRows},
     namespace::Namespace,
     op::append,
+    plan::{Item, Plan, PlanRows},
+    register::{Register, RegisterRow},
     task::{Step, Task, TaskRows},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -36,6 +38,12 @@ pub enum RowKey {
     Lock(RepositoryId, LeaseToken),
     /// The row of a namespace.
     Namespace(NamespaceId),
+    /// The row of a plan.
+    Plan(PlanId),
+    /// The row of a plan's item.
+    PlanItem(PlanId, ItemId),
+    /// The row of a register.
+    Register(Register),
 }
 
 /// The sum of one row.
@@ -90,6 +98,8 @@ impl StateHash {
             Rows::Thread(rows) => Self::of_thread(rows),
             Rows::Repository(rows) => Self::of_repository(rows),
             Rows::Namespace(row) => Self(encode_namespace(row, &mut Vec::new()).0),
+            Rows::Plan(rows) => Self::of_plan(rows),
+            Rows::Register(row) => Self(encode_register(row, &mut Vec::new()).0),
             Rows::Purged(_) => Self::default(),
         }
     }
@@ -110,6 +120,16 @@ impl StateHash {
         hash.add(encode_repository(&rows.repository, &mut bytes));
         for lock in rows.locks.values() {
             hash.add(encode_lock(rows.repository.id, lock, &mut bytes));
+        }
+        hash
+    }
+
+    fn of_plan(rows: &PlanRows) -> Self {
+        let mut hash = Self::default();
+        let mut bytes = Vec::new();
+        hash.add(encode_plan(&rows.plan, &mut bytes));
+        for item in rows.items.values() {
+            hash.add(encode_plan_item(rows.plan.id, item, &mut bytes));
         }
         hash
     }
@@ -154,6 +174,21 @@ pub fn encode_namespace(row: &Namespace, out: &mut Vec<u8>) -> RowSum {
     encode(RowKey::Namespace(row.id), row, out)
 }
 
+/// Writes the plan's row over `out` and gives its sum.
+pub fn encode_plan(plan: &Plan, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Plan(plan.id), plan, out)
+}
+
+/// Writes the row of the plan's item over `out` and gives its sum.
+pub fn encode_plan_item(plan: PlanId, item: &Item, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::PlanItem(plan, item.id), item, out)
+}
+
+/// Writes the register's row over `out` and gives its sum.
+pub fn encode_register(row: &RegisterRow, out: &mut Vec<u8>) -> RowSum {
+    encode(RowKey::Register(row.words.register()), row, out)
+}
+
 /// The row with these bytes, if they have this sum.
 pub fn decode<T: DeserializeOwned>(key: RowKey, bytes: &[u8], sum: RowSum) -> Result<T, Error> {
     if sum_of(key, bytes) != sum {
@@ -188,6 +223,9 @@ pub fn sum_of(key: RowKey, bytes: &[u8]) -> RowSum {
         RowKey::Repository(id) => hasher.update(b"r").update(&id.to_bytes()),
         RowKey::Lock(id, token) => hasher.update(b"l").update(&id.to_bytes()).update(&token.to_bytes()),
         RowKey::Namespace(id) => hasher.update(b"n").update(&id.to_bytes()),
+        RowKey::Plan(id) => hasher.update(b"p").update(&id.to_bytes()),
+        RowKey::PlanItem(id, item) => hasher.update(b"i").update(&id.to_bytes()).update(&item.to_bytes()),
+        RowKey::Register(register) => hasher.update(b"g").update(&[register.number()]),
     };
     hasher.update(bytes);
     let mut sum = [0; 16];

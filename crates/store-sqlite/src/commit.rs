@@ -4,7 +4,7 @@
 //! the other, so that each tree is walked along its right edge. New rows are INSERTed and old ones UPDATEd by key, never
 //! "or replaced": a row that is there when it should not be, or the other way round, is a conflict and undoes it all.
 
-use crate::{columns, head, life, scopes, spends};
+use crate::{columns, head, life, mesh, scopes, spends};
 use relaymesh_core::{hash::Hash, row::RowSum};
 use relaymesh_store::{Batch, Content, Error, IdempotencyRow, KeyPut, StepPut, TaskPut};
 use rusqlite::{CachedStatement, Connection};
@@ -209,7 +209,8 @@ fn journals(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
             connection.prepare_cached("INSERT OR REPLACE INTO worker_heartbeats (worker, at_ms) VALUES (?1, ?2)")?;
         put.execute((&beat.worker.to_bytes()[..], columns::time(beat.at_ms)))?;
     }
-    spends::write(connection, &batch.spends)
+    spends::write(connection, &batch.spends)?;
+    mesh::rows::write(connection, &batch.mesh)
 }
 
 /// What SQLite's refusal of a row means to the caller.
@@ -221,7 +222,7 @@ fn unknown_verb(verb: &str) -> String {
     format!("`{verb}` is no verb that a lease conflict can be about")
 }
 
-fn must_be_there(changed: usize, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(crate) fn must_be_there(changed: usize, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
     if changed == 1 { Ok(()) } else { Err(Failure::Conflict(otherwise())) }
 }
 

@@ -116,9 +116,12 @@ pub(crate) fn rested(connection: &Connection, until_ms: u64, limit: usize) -> Re
     let found = ask().map_err(|error| failure::sqlite("cannot list threads at rest", &error))?;
     let thread = |(ms, bytes): (u64, Vec<u8>)| match scopes::known(&bytes)? {
         Scope::Thread(thread) => Ok((ms, thread)),
-        Scope::Task(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
-            Err(failure::damaged("what rests is no thread"))
-        }
+        Scope::Task(_)
+        | Scope::Repository(_)
+        | Scope::Namespace(_)
+        | Scope::Plan(_)
+        | Scope::Register(_)
+        | Scope::Log => Err(failure::damaged("what rests is no thread")),
     };
     found.into_iter().map(thread).collect()
 }
@@ -130,7 +133,7 @@ pub(crate) fn is_live(connection: &Connection, scope: Scope) -> Result<bool, Err
             let mut statement = connection.prepare_cached("SELECT 1 FROM task_rows WHERE task_id = ?1")?;
             Ok(statement.query_row([&task.to_bytes()[..]], |_| Ok(())).optional()?.is_some())
         }
-        Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) => {
+        Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) => {
             let mut statement = connection.prepare_cached("SELECT 1 FROM scope_rows WHERE scope = ?1 LIMIT 1")?;
             Ok(statement.query_row([&scope_bytes(scope)[..]], |_| Ok(())).optional()?.is_some())
         }

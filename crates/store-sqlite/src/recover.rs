@@ -4,11 +4,14 @@
 //! (a client that got an answer, a peer that got a copy), and a second op with the same origin, epoch and sequence would
 //! make two histories out of one. The write-ahead log is kept beside the database before the first write, because what
 //! lies behind a flipped bit is still in there.
+//!
+//! A new sender epoch begins as well (D17): how far the node had counted its envelopes may be among what was lost. It is the time
+//! in milliseconds, so that two lives of one copy differ, as their origin epochs do.
 
 use crate::{
     Options, Root, SqliteStore, check, connect, failure, head,
     lock::Lock,
-    modes, schema,
+    mesh, modes, schema,
     sidecar::Sidecar,
     store::{mark, now_ms},
 };
@@ -67,6 +70,8 @@ impl SqliteStore {
         let epoch = next.max(epoch_min);
         let kept_wal = keep_wal(&root, epoch)?;
         let head = begin_epoch(&old, epoch);
+        // Before the head: a crash between the two costs an epoch, the other way round it would cost the promise.
+        mesh::rows::begin_epoch(&connection, now_ms())?;
         head::update(&connection, &head).map_err(|error| failure::sqlite("cannot begin the new epoch", &error))?;
         let sidecar = match sidecar {
             Some(mut sidecar) => {

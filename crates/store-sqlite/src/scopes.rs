@@ -150,9 +150,12 @@ pub(crate) fn inbox(
     let found = ask().map_err(|error| failure::sqlite("cannot read an inbox", &error))?;
     let message = |(scope, part): (Vec<u8>, [u8; 16])| match known(&scope)? {
         Scope::Thread(thread) => Ok((thread, MessageId::from_bytes(part))),
-        Scope::Task(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
-            Err(failure::damaged("a message lies in no thread"))
-        }
+        Scope::Task(_)
+        | Scope::Repository(_)
+        | Scope::Namespace(_)
+        | Scope::Plan(_)
+        | Scope::Register(_)
+        | Scope::Log => Err(failure::damaged("a message lies in no thread")),
     };
     found.into_iter().map(message).collect()
 }

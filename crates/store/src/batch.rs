@@ -10,7 +10,7 @@ use relaymesh_core::{
     task::{Status, Task, spec::IdempotencyKey},
 };
 
-use crate::{Content, ContentKey, Error, Run, ScopePut, Spend, StepKey, traits::Queue};
+use crate::{Content, ContentKey, Error, Run, ScopePut, Spend, StepKey, mesh::Changes, traits::Queue};
 
 /// Where a log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct Batch {
     pub heartbeats: Vec<Heartbeat>,
     /// Journal: what was used.
     pub spends: Vec<Spend>,
+    /// Journal: traffic with other nodes, that is inbound (nonces and marks) and the outbox (D15).
+    pub mesh: Changes,
 }
 
 impl Batch {
@@ -86,6 +88,7 @@ impl Batch {
             conflicts: Vec::new(),
             heartbeats: Vec::new(),
             spends: Vec::new(),
+            mesh: Changes::default(),
         }
     }
 
@@ -114,6 +117,7 @@ impl Batch {
             && self.conflicts.is_empty()
             && self.heartbeats.is_empty()
             && self.spends.is_empty()
+            && self.mesh.is_empty()
     }
 }
 

@@ -93,7 +93,7 @@ impl Dropped {
 /// grow (D22), and so does a namespace, because what is in it carries its name; their ops need not.
 pub fn in_snapshot(scope: Scope) -> bool {
     match scope {
-        Scope::Repository(_) | Scope::Namespace(_) => true,
-        Scope::Task(_) | Scope::Thread(_) | Scope::Log => false,
+        Scope::Repository(_) | Scope::Namespace(_) | Scope::Register(_) => true,
+        Scope::Task(_) | Scope::Thread(_) | Scope::Plan(_) | Scope::Log => false,
     }
 }

@@ -7,11 +7,13 @@
 //! A [`Disk`] is what outlives a [`MemoryStore`]: drop the store, open the disk again, and what was committed is there.
 //! Faults are asked for on the disk, because that is where they happen.
 
+mod mesh;
 mod state;
 
 use crate::{
     Batch, Blob, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader,
     Spend, StepKey, Store, StoredOp, TaskFilter, TaskPut,
+    mesh::Kept,
     scope::{Part, ScopeRow},
 };
 use relaymesh_core::{
@@ -294,7 +296,12 @@ impl Reader for MemoryReader {
         let state = self.read()?;
         let rested = |((scope, _), row): (&(Scope, Part), &ScopeRow)| match scope {
             Scope::Thread(thread) => row.rested_ms.filter(|ms| *ms <= until_ms).map(|ms| (ms, *thread)),
-            Scope::Task(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => None,
+            Scope::Task(_)
+            | Scope::Repository(_)
+            | Scope::Namespace(_)
+            | Scope::Plan(_)
+            | Scope::Register(_)
+            | Scope::Log => None,
         };
         let mut rested: Vec<(u64, ThreadId)> = state.scopes.iter().filter_map(rested).collect();
         rested.sort_unstable();
@@ -310,7 +317,9 @@ impl Reader for MemoryReader {
         let state = self.read()?;
         Ok(match scope {
             Scope::Task(task) => state.tasks_by_id.contains_key(&task),
-            Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) => state.scopes.contains_key(&(scope, None)),
+            Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) => {
+                state.scopes.contains_key(&(scope, None))
+            }
             Scope::Log => true,
         })
     }
@@ -362,6 +371,10 @@ impl Reader for MemoryReader {
     fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error> {
         let known = &self.read()?.spends;
         Ok(known.iter().filter(|((.., other), _)| *other == task).map(spend).collect())
+    }
+
+    fn mesh(&mut self) -> Result<Kept, Error> {
+        Ok(self.read()?.mesh.kept())
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

@@ -1,19 +1,25 @@
-//! Rows of scopes other than tasks: a repository and its locks, a thread and its messages, a namespace.
+//! Rows of scopes other than tasks: a repository and its locks, a thread and its messages, a namespace, a plan
+//! and its items.
 //!
 //! A scope has a row of its own and rows of its parts. All of them lie in one table, by scope and part, with what is
 //! looked up beside them; the machine that they belong to is known by the scope.
 
 use crate::{Batch, Error};
 use relaymesh_core::{
-    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, TaskId, ThreadId},
+    id::{ItemId, LeaseToken, MessageId, NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
     lanes::Priority,
     lock::{Lock, Repository, RepositoryRows},
     message::{Message, State, Thread, ThreadRows},
     name::Name,
-    namespace::Namespace,
+    namespace::{self, Namespace},
     op::Scope,
-    row::{self, RowKey, RowSum, encode_lock, encode_message, encode_namespace, encode_repository, encode_thread},
+    plan::{Item, Plan, PlanRows},
+    register::{Register, RegisterRow},
+    row::{
+        self, RowKey, RowSum, encode_lock, encode_message, encode_namespace, encode_plan, encode_plan_item,
+        encode_register, encode_repository, encode_thread,
+    },
 };
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +109,7 @@ pub struct SavedScope {
 }
 
 /// Tells one state of a row from another, and what it added to the state hash. A lock that went and came again has its
-/// first revision again, and another fence.
+/// first revision again, and another fence; an item of a plan was made by another op then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     rev: u32,
@@ -118,6 +124,9 @@ enum Row<'a> {
     Thread(&'a ThreadRows),
     Message(&'a Thread, &'a Message),
     Namespace(&'a Namespace),
+    Plan(&'a Plan),
+    Item(&'a Plan, &'a Item),
+    Register(&'a RegisterRow),
 }
 
 impl SavedScope {
@@ -157,9 +166,10 @@ impl SavedScope {
 impl Row<'_> {
     fn part(&self) -> Part {
         match self {
-            Self::Repository(_) | Self::Thread(_) | Self::Namespace(_) => None,
+            Self::Repository(_) | Self::Thread(_) | Self::Namespace(_) | Self::Plan(_) | Self::Register(_) => None,
             Self::Lock(_, lock) => Some(lock.token.to_bytes()),
             Self::Message(_, message) => Some(message.draft.id.to_bytes()),
+            Self::Item(_, item) => Some(item.id.to_bytes()),
         }
     }
 
@@ -170,6 +180,9 @@ impl Row<'_> {
             Self::Thread(rows) => Mark { rev: rows.thread.rev, fence: 0, sum },
             Self::Message(_, message) => Mark { rev: message.rev, fence: 0, sum },
             Self::Namespace(row) => Mark { rev: row.rev, fence: 0, sum },
+            Self::Plan(row) => Mark { rev: row.rev, fence: 0, sum },
+            Self::Item(_, item) => Mark { rev: item.rev, fence: made_by(item), sum },
+            Self::Register(row) => Mark { rev: row.rev, fence: 0, sum },
         }
     }
 
@@ -180,21 +193,34 @@ impl Row<'_> {
             Self::Thread(rows) => encode_thread(&rows.thread, bytes),
             Self::Message(thread, message) => encode_message(thread.id, message, bytes),
             Self::Namespace(row) => encode_namespace(row, bytes),
+            Self::Plan(row) => encode_plan(row, bytes),
+            Self::Item(plan, item) => encode_plan_item(plan.id, item, bytes),
+            Self::Register(row) => encode_register(row, bytes),
         }
     }
 
     fn stored(&self, bytes: Vec<u8>, sum: RowSum) -> ScopeRow {
         let (namespace, name, due_ms) = match self {
-            Self::Repository(row) => (&row.namespace, row.name.as_str(), None),
-            Self::Lock(row, lock) => (&row.namespace, lock.key.as_str(), Some(lock.deadline_ms)),
-            Self::Thread(rows) => (&rows.thread.namespace, "", None),
-            Self::Message(row, message) => (&row.namespace, message.draft.to.as_str(), due_ms(message)),
-            Self::Namespace(row) => (&row.name, row.name.as_str(), None),
+            Self::Repository(row) => (row.namespace.clone(), row.name.as_str(), None),
+            Self::Lock(row, lock) => (row.namespace.clone(), lock.key.as_str(), Some(lock.deadline_ms)),
+            Self::Thread(rows) => (rows.thread.namespace.clone(), "", None),
+            Self::Message(row, message) => (row.namespace.clone(), message.draft.to.as_str(), due_ms(message)),
+            Self::Namespace(row) => (row.name.clone(), row.name.as_str(), None),
+            Self::Plan(row) => (row.namespace.clone(), "", None),
+            Self::Item(plan, item) => (plan.namespace.clone(), item.title.as_str(), None),
+            // A register is of the whole mesh: it lies where everybody may look.
+            Self::Register(_) => (default_namespace(), "", None),
         };
         let message = if let Self::Message(_, message) = self { Some(lookup(message)) } else { None };
         let rested_ms = if let Self::Thread(rows) = self { rested_ms(rows) } else { None };
-        ScopeRow { namespace: namespace.clone(), name: name.to_owned(), due_ms, rested_ms, message, bytes, sum }
+        ScopeRow { namespace, name: name.to_owned(), due_ms, rested_ms, message, bytes, sum }
     }
+}
+
+/// The random part of the id of the op that made an item's revision, or most of it.
+fn made_by(item: &Item) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = item.by.to_bytes();
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// When a message is to be looked at again: its delivery's lease ends, or it becomes too old. That a queued one falls
@@ -232,6 +258,11 @@ fn of(rows: &Rows) -> Vec<Row<'_>> {
             std::iter::once(Row::Repository(&rows.repository)).chain(locks).collect()
         }
         Rows::Namespace(row) => vec![Row::Namespace(row)],
+        Rows::Plan(rows) => {
+            let items = rows.items.values().map(|item| Row::Item(&rows.plan, item));
+            std::iter::once(Row::Plan(&rows.plan)).chain(items).collect()
+        }
+        Rows::Register(row) => vec![Row::Register(row)],
         Rows::Thread(rows) => {
             let messages = rows.messages.values().map(|message| Row::Message(&rows.thread, message));
             std::iter::once(Row::Thread(rows)).chain(messages).collect()
@@ -273,7 +304,24 @@ pub fn assemble(scope: Scope, rows: Vec<StoredRow>) -> Result<Option<Rows>, Erro
             Some(_) => Err(damaged(scope, &"a namespace has one row, and there are more")),
             None => Ok(Some(Rows::Namespace(decode(scope, RowKey::Namespace(id), &own)?))),
         },
+        Scope::Plan(id) => {
+            let plan: Plan = decode(scope, RowKey::Plan(id), &own)?;
+            let item = |row: StoredRow| {
+                let item = ItemId::from_bytes(part(&row));
+                Ok((item, decode::<Item>(scope, RowKey::PlanItem(id, item), &row)?))
+            };
+            let items = rows.map(item).collect::<Result<BTreeMap<_, _>, Error>>()?;
+            Ok(Some(Rows::Plan(PlanRows { plan, items })))
+        }
+        Scope::Register(register) => match rows.next() {
+            Some(_) => Err(damaged(scope, &"a register has one row, and there are more")),
+            None => Ok(Some(Rows::Register(decode(scope, RowKey::Register(register), &own)?))),
+        },
     }
+}
+
+fn default_namespace() -> Name {
+    namespace::DEFAULT.parse().unwrap_or_else(|_| unreachable!("the default is a name"))
 }
 
 fn decode<T: DeserializeOwned>(scope: Scope, key: RowKey, row: &StoredRow) -> Result<T, Error> {
@@ -292,6 +340,8 @@ pub fn scope_bytes(scope: Scope) -> [u8; 17] {
         Scope::Repository(id) => (2, id.to_bytes()),
         Scope::Log => (3, [0; 16]),
         Scope::Namespace(id) => (4, id.to_bytes()),
+        Scope::Plan(id) => (5, id.to_bytes()),
+        Scope::Register(register) => (6, [register.number(); 16]),
     };
     let mut bytes = [sort; 17];
     bytes[1..].copy_from_slice(&id);
@@ -308,6 +358,8 @@ pub fn scope_of(bytes: &[u8]) -> Option<Scope> {
         2 => Some(Scope::Repository(RepositoryId::from_bytes(id))),
         3 => Some(Scope::Log),
         4 => Some(Scope::Namespace(NamespaceId::from_bytes(id))),
+        5 => Some(Scope::Plan(PlanId::from_bytes(id))),
+        6 if id == [id[0]; 16] => Register::numbered(id[0]).map(Scope::Register),
         _ => None,
     }
 }

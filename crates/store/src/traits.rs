@@ -2,6 +2,7 @@
 
 use crate::{
     Batch, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Spend, StepKey, StoredOp,
+    mesh::Kept,
 };
 use relaymesh_core::{
     hash::Hash,
@@ -147,6 +148,9 @@ pub trait Reader: Send + 'static {
 
     /// What was used for this task, in the order of day, namespace and agent.
     fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error>;
+
+    /// All that is kept of the traffic with other nodes: read once, at the start. What waits in the outbox is checked against its sum.
+    fn mesh(&mut self) -> Result<Kept, Error>;
 
     /// How many tasks and steps there are: for checks, not for hot paths.
     fn counts(&mut self) -> Result<(u64, u64), Error>;

@@ -53,3 +53,8 @@ fn d15_of_many_copies_that_arrive_at_once_one_is_admitted() {
         assert_eq!(admitted, 1);
     }
 }
+
+#[test]
+fn memory_agrees_with_memory_on_random_histories() {
+    relaymesh_store::contract::mesh::differential::<Memory, Memory>(0..4);
+}

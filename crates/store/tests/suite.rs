@@ -1,13 +1,14 @@
 //! A promise that nobody lists is a promise that nobody tests.
 
 const LIST: &str = include_str!("../src/contract/mod.rs");
-const AREAS: [(&str, &str); 9] = [
+const AREAS: [(&str, &str); 10] = [
     ("log", include_str!("../src/contract/log.rs")),
     ("rows", include_str!("../src/contract/rows.rs")),
     ("queues", include_str!("../src/contract/queues.rs")),
     ("idempotency", include_str!("../src/contract/idempotency.rs")),
     ("content", include_str!("../src/contract/content.rs")),
     ("journal", include_str!("../src/contract/journal.rs")),
+    ("traffic", include_str!("../src/contract/traffic.rs")),
     ("atomicity", include_str!("../src/contract/atomicity.rs")),
     ("restart", include_str!("../src/contract/restart.rs")),
     ("readers", include_str!("../src/contract/readers.rs")),

@@ -1,26 +1,30 @@
-//! Samples of what is not a task: threads with messages, repositories with locks, and namespaces.
+//! Samples of what is not a task: threads with messages, repositories with locks, namespaces, and plans with items.
 
 use super::{NOW_MS, hlc, name, node, task_id};
 use relaymesh_core::{
     backoff::Backoff,
     content::{ContentRef, Media},
-    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, ThreadId, WorkerId},
+    id::{ItemId, LeaseToken, MessageId, NamespaceId, OpId, PlanId, RepositoryId, ThreadId, WorkerId},
     lanes::Priority,
     lock::{Case, Lock, Mode, Repository},
     message::{Asks, DeadReason, Draft, Message, State, Thread},
     namespace::Namespace,
-    op::{Body, ExpireReason, HeldLock, HeldMessage, Kind, Scope},
+    op::{Body, ExpireReason, HeldLock, HeldMessage, Kind, Scope, SeenItem},
+    plan::{Item, ItemKind, NewItem, Plan, Status},
+    register::Register,
     task::Lease,
 };
 
 /// Every scope in turn.
 pub(crate) fn scope(turn: u64) -> Scope {
-    match turn % 5 {
+    match turn % 7 {
         0 => Scope::Log,
         1 => Scope::Task(task_id()),
         2 => Scope::Thread(thread_id()),
         3 => Scope::Repository(repository_id()),
-        _ => Scope::Namespace(namespace_id()),
+        4 => Scope::Namespace(namespace_id()),
+        5 => Scope::Plan(plan_id()),
+        _ => Scope::Register(Register::Level),
     }
 }
 
@@ -40,11 +44,19 @@ pub(crate) fn namespace_id() -> NamespaceId {
     NamespaceId::of(&name("team-a"))
 }
 
+pub(crate) fn plan_id() -> PlanId {
+    PlanId::new(NOW_MS, 7)
+}
+
+pub(crate) fn item_id() -> ItemId {
+    ItemId::new(NOW_MS, 1)
+}
+
 pub(crate) fn token() -> LeaseToken {
     LeaseToken::new(NOW_MS, 5)
 }
 
-/// The body of an op about a lock or a message.
+/// The body of an op about a lock, a message or an item of a plan.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the kinds of tasks and of the log are sampled one module above")]
 pub(crate) fn body(kind: Kind) -> Body {
     let message = message_id();
@@ -88,8 +100,34 @@ pub(crate) fn body(kind: Kind) -> Body {
         Kind::ExpireMessage => Body::ExpireMessage { message },
         Kind::RedriveMessage => Body::RedriveMessage { message, reason: text("reviewer is back") },
         Kind::ExpireLock => Body::ExpireLock { held: held_lock },
-        other => panic!("{other:?} is about neither"),
+        Kind::AddItem => Body::AddItem { item: new_item() },
+        Kind::ChangeItem => {
+            let NewItem { title, notes, task, .. } = new_item();
+            Body::ChangeItem { seen: seen_item(), title, notes, task }
+        }
+        Kind::MoveItem => Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 },
+        Kind::SetItemStatus => {
+            Body::SetItemStatus { seen: seen_item(), status: Status::Blocked, reason: text("no key yet") }
+        }
+        Kind::RemoveItem => Body::RemoveItem { seen: seen_item() },
+        other => panic!("{other:?} is about none of them"),
     }
+}
+
+fn new_item() -> NewItem {
+    NewItem {
+        id: item_id(),
+        kind: ItemKind::Task,
+        parent: Some(ItemId::new(NOW_MS, 2)),
+        place: 1 << 32,
+        title: "Sign the release".to_owned(),
+        notes: "With the key of the team.".to_owned(),
+        task: Some(task_id()),
+    }
+}
+
+fn seen_item() -> SeenItem {
+    SeenItem { item: item_id(), rev: 300, by: OpId::new(NOW_MS, 4) }
 }
 
 fn draft() -> Draft {
@@ -158,6 +196,40 @@ pub(crate) fn namespace() -> Namespace {
         about: "the first team".to_owned(),
         created_ms: NOW_MS,
         head: hlc(),
+    }
+}
+
+/// A plan's row.
+pub(crate) fn plan() -> Plan {
+    Plan {
+        rev: 3,
+        id: plan_id(),
+        namespace: name("default"),
+        mission: ItemId::new(NOW_MS, 2),
+        author: name("ann"),
+        created_ms: NOW_MS,
+        updated_ms: NOW_MS + 1,
+        head: hlc(),
+    }
+}
+
+/// The row of a plan's item, with every field set.
+pub(crate) fn item() -> Item {
+    let NewItem { id, kind, parent, place, title, notes, task } = new_item();
+    Item {
+        rev: 2,
+        by: OpId::new(NOW_MS, 4),
+        id,
+        kind,
+        parent,
+        place,
+        title,
+        notes,
+        status: Status::Blocked,
+        task,
+        author: name("ann"),
+        created_ms: NOW_MS,
+        updated_ms: NOW_MS + 1,
     }
 }
 

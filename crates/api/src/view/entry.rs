@@ -6,7 +6,8 @@ use relaymesh_core::{
     id::{NodeId, OpId},
     message::Draft,
     name::Name,
-    op::{Body, Held, HeldMessage, Op, Via},
+    op::{Body, Held, HeldMessage, Op, SeenItem, Via},
+    plan::NewItem,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -81,6 +82,20 @@ pub fn shown(op: &Op, hash: Hash) -> Shown {
     }
 }
 
+/// Words about the mesh itself, as a pattern.
+macro_rules! words {
+    () => {
+        Body::RouteKind { .. }
+            | Body::DesignateCoordinator { .. }
+            | Body::DelegateUcan { .. }
+            | Body::RevokeUcan { .. }
+            | Body::FreezeNode { .. }
+            | Body::SetSetting { .. }
+            | Body::SetFeatureLevel { .. }
+            | Body::Seal { .. }
+    };
+}
+
 /// What the op says besides: what people gave as a reason in full, everything that an agent or a sender wrote as hash and length,
 /// and nothing that proves a lease.
 pub fn about(body: &Body) -> Map<String, Value> {
@@ -131,15 +146,47 @@ pub fn about(body: &Body) -> Map<String, Value> {
         Body::ExpireMessage { message } => json!({ "message": message }),
         Body::RedriveMessage { message, reason } => json!({ "message": message, "reason": reason }),
         Body::CreateNamespace { about } => json!({ "about": about }),
+        Body::AddItem { item } => planned(item),
+        Body::ChangeItem { seen, title, notes, task } => {
+            item(seen, json!({ "title": title, "notes": hidden(notes), "task": task }))
+        }
+        Body::MoveItem { seen, parent, place } => item(seen, json!({ "parent": parent, "place": place })),
+        Body::SetItemStatus { seen, status, reason } => item(seen, json!({ "status": status, "reason": reason })),
+        Body::RemoveItem { seen } => item(seen, json!({})),
         Body::AuditEvent { event, about } => {
             let about: Map<String, Value> =
                 about.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
             json!({ "event": event, "said": about })
         }
+        words!() => word(body),
         Body::PurgeScope {} => json!({}),
         Body::Checkpoint { pos, state, .. } => json!({ "ops": pos, "state": format!("{:032x}", state.0) }),
     };
     value.as_object().cloned().unwrap_or_default()
+}
+
+/// A word about the mesh itself.
+fn word(body: &Body) -> Value {
+    if let Body::RouteKind { pattern, target } = body {
+        json!({ "kinds": pattern, "target": target })
+    } else if let Body::DesignateCoordinator { coordinator } = body {
+        json!({ "coordinator": coordinator })
+    } else if let Body::DelegateUcan { ucan_bytes } = body {
+        json!({ "chain": Hash::blake3(&[ucan_bytes]), "len": ucan_bytes.len() })
+    } else if let Body::RevokeUcan { ucan_cid } = body {
+        json!({ "link": ucan_cid })
+    } else if let Body::FreezeNode { node, frozen } = body {
+        json!({ "node": node, "frozen": frozen })
+    } else if let Body::SetSetting { name, value } = body {
+        // Names alone, as in the history of settings.
+        json!({ "setting": name, "is_default": value.is_none() })
+    } else if let Body::SetFeatureLevel { level } = body {
+        json!({ "level": level })
+    } else if let Body::Seal { upto, heads } = body {
+        json!({ "upto": upto.to_string(), "chains": heads.len() })
+    } else {
+        json!({})
+    }
 }
 
 /// Which attempt it is about, without what proves the lease.
@@ -156,7 +203,58 @@ fn taken(held: &HeldMessage, mut about: Value) -> Value {
     about
 }
 
+/// What was added to a plan.
+fn planned(item: &NewItem) -> Value {
+    let NewItem { id, kind, parent, place, title, notes, task } = item;
+    let notes = hidden(notes);
+    json!({ "item": id, "kind": kind, "parent": parent, "place": place, "title": title, "notes": notes, "task": task })
+}
+
+/// Which item of a plan it is about, and on which revision of it.
+fn item(seen: &SeenItem, mut about: Value) -> Value {
+    about["item"] = json!(seen.item);
+    about["rev"] = json!(seen.rev);
+    about
+}
+
 /// What somebody wrote who may have quoted the work itself.
 fn hidden(text: &str) -> Value {
     json!({ "hash": Hash::sha256(text.as_bytes()), "len": text.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relaymesh_core::{
+        id::ItemId,
+        plan::{ItemKind, Status},
+    };
+
+    #[test]
+    fn of_a_plan_titles_and_reasons_are_shown_and_notes_are_not() {
+        let (id, notes) = (ItemId::new(1, 1), "secret plan".to_owned());
+        let seen = SeenItem { item: id, rev: 3, by: OpId::new(1, 9) };
+        let (kind, parent, title) = (ItemKind::Slice, Some(ItemId::new(1, 2)), "ship it".to_owned());
+        let added = NewItem { id, kind, parent, place: 7, title: title.clone(), notes: notes.clone(), task: None };
+        let reason = "no key".to_owned();
+        let (of_item, hash) = (json!({ "item": id, "rev": 3 }), hidden(&notes));
+        let table = [
+            (
+                Body::AddItem { item: added },
+                json!({ "item": id, "kind": "slice", "parent": parent, "place": 7, "title": "ship it", "notes": hash, "task": null }),
+            ),
+            (
+                Body::ChangeItem { seen, title, notes, task: None },
+                json!({ "item": id, "rev": 3, "title": "ship it", "notes": hash, "task": null }),
+            ),
+            (
+                Body::SetItemStatus { seen, status: Status::Blocked, reason },
+                json!({ "item": id, "rev": 3, "status": "BLOCKED", "reason": "no key" }),
+            ),
+            (Body::RemoveItem { seen }, of_item),
+        ];
+        for (body, expected) in table {
+            assert_eq!(Value::Object(about(&body)), expected, "{:?}", body.kind());
+        }
+    }
 }

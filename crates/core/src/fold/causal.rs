@@ -10,11 +10,8 @@
 //! to those that cite it: it is there, and it was folded.
 //!
 //! An id is only its author's word, so two ops may have the same one. Then any of them that is older and settled will
-//! do; with more ops in the set an op that was settled stays settled.
-//!
-//! What is unsettled watches the first of its citations, in the order in which it names them, that holds it up, and is
-//! looked at again when something happens there. So the index has one entry for each op that waits, however much it
-//! cites.
+//! do. A liar can use that: an op whose citation was a cycle has to wait after all when an older op of the same name turns up.
+//! So whoever cites is looked at again whenever something happens to what it cites, whether it waits or not.
 
 use crate::{
     hash::Hash,
@@ -48,10 +45,12 @@ pub(super) enum Held {
 pub(super) struct Causes {
     /// All ops, by the id that others cite.
     named: BTreeMap<OpId, Vec<Spot>>,
-    /// The ops that their citations hold up, with what they cite.
-    held: BTreeMap<Hash, (Cited, Held)>,
-    /// Which of those look at which id.
-    watchers: BTreeMap<OpId, BTreeSet<Spot>>,
+    /// The ops that cite others, with what they cite.
+    cited: BTreeMap<Hash, (Spot, Cited)>,
+    /// Which of those cite which id.
+    citing: BTreeMap<OpId, BTreeSet<Hash>>,
+    /// The ops that their citations hold up.
+    held: BTreeMap<Hash, Held>,
     waiting: usize,
 }
 
@@ -71,40 +70,51 @@ impl Causes {
 
     /// Why the op with this hash has no effect, if its citations are why.
     pub(super) fn held(&self, hash: &Hash) -> Option<Held> {
-        self.held.get(hash).map(|(_, held)| *held)
+        self.held.get(hash).copied()
+    }
+
+    /// Whether something in the set cites an op of this name.
+    pub(super) fn is_cited(&self, id: OpId) -> bool {
+        self.citing.contains_key(&id)
+    }
+
+    /// What would hold up an op with this header if it were in the set.
+    pub(super) fn would_be_held(&self, header: &Header) -> Option<Held> {
+        if header.causal_deps.is_empty() { None } else { self.judge(&cited(header)) }
     }
 
     /// Whether an op with this header would have to wait if it were in the set.
     pub(super) fn would_wait(&self, header: &Header) -> bool {
-        matches!(self.judge(&cited(header)), Some(Held::Waiting(_)))
+        matches!(self.would_be_held(header), Some(Held::Waiting(_)))
     }
 
     /// Takes in an op, and gives the scopes of others for which that made a difference.
     pub(super) fn add(&mut self, header: &Header, spot: Spot) -> BTreeSet<Scope> {
         self.named.entry(header.op_id).or_default().push(spot);
-        let cited = cited(header);
-        if let Some(held) = self.judge(&cited) {
-            self.hold(spot, cited, held);
+        if !header.causal_deps.is_empty() {
+            let cited = cited(header);
+            for dep in cited.deps.iter().take(CAUSAL_DEPS_MAX) {
+                self.citing.entry(*dep).or_default().insert(spot.hash);
+            }
+            let held = self.judge(&cited);
+            self.cited.insert(spot.hash, (spot, cited));
+            self.hold(spot.hash, held);
         }
         let mut changed = BTreeSet::new();
         let mut happened = vec![header.op_id];
         while let Some(id) = happened.pop() {
-            let watchers: Vec<Spot> = self.watchers.get(&id).into_iter().flatten().copied().collect();
-            for spot in watchers {
-                let Some((cited, before)) = self.held.get(&spot.hash).cloned() else { continue };
-                let now = self.judge(&cited);
-                if now == Some(before) {
+            let citing: Vec<Hash> = self.citing.get(&id).into_iter().flatten().copied().collect();
+            for hash in citing {
+                let Some((spot, cited)) = self.cited.get(&hash) else { continue };
+                let (before, now) = (self.held(&hash), self.judge(cited));
+                if now == before {
                     continue;
                 }
-                self.release(spot, before);
                 changed.insert(spot.scope);
-                let own = cited.op_id;
-                if let Some(held) = now {
-                    self.hold(spot, cited, held);
+                if is_waiting(now) != is_waiting(before) {
+                    happened.push(cited.op_id);
                 }
-                if !matches!(now, Some(Held::Waiting(_))) {
-                    happened.push(own);
-                }
+                self.hold(hash, now);
             }
         }
         changed
@@ -120,36 +130,26 @@ impl Causes {
         }
         op.deps.iter().find_map(|dep| {
             let Some(known) = self.named.get(dep) else { return Some(Held::Waiting(*dep)) };
-            let settled = |spot: &&Spot| !matches!(self.held(&spot.hash), Some(Held::Waiting(_)));
-            let older = || known.iter().filter(|spot| spot.hlc < op.hlc);
+            let mut older = known.iter().filter(|spot| spot.hlc < op.hlc);
             match known.iter().map(|spot| spot.hlc).min() {
                 Some(oldest) if oldest >= op.hlc => Some(Held::Cycle(*dep, oldest)),
-                _ if older().any(|spot| settled(&spot)) => None,
+                _ if older.any(|spot| !is_waiting(self.held(&spot.hash))) => None,
                 _ => Some(Held::Waiting(*dep)),
             }
         })
     }
 
-    fn hold(&mut self, spot: Spot, cited: Cited, held: Held) {
-        if let Held::Waiting(dep) | Held::Cycle(dep, _) = held {
-            self.watchers.entry(dep).or_default().insert(spot);
-        }
-        self.waiting += usize::from(matches!(held, Held::Waiting(_)));
-        self.held.insert(spot.hash, (cited, held));
+    fn hold(&mut self, hash: Hash, held: Option<Held>) {
+        let before = match held {
+            Some(held) => self.held.insert(hash, held),
+            None => self.held.remove(&hash),
+        };
+        self.waiting = self.waiting + usize::from(is_waiting(held)) - usize::from(is_waiting(before));
     }
+}
 
-    fn release(&mut self, spot: Spot, held: Held) {
-        if let Held::Waiting(dep) | Held::Cycle(dep, _) = held
-            && let Some(watchers) = self.watchers.get_mut(&dep)
-        {
-            watchers.remove(&spot);
-            if watchers.is_empty() {
-                self.watchers.remove(&dep);
-            }
-        }
-        self.waiting -= usize::from(matches!(held, Held::Waiting(_)));
-        self.held.remove(&spot.hash);
-    }
+fn is_waiting(held: Option<Held>) -> bool {
+    matches!(held, Some(Held::Waiting(_)))
 }
 
 fn cited(header: &Header) -> Cited {

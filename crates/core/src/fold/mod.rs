@@ -12,20 +12,43 @@
 //! - an op that cites others waits until they are there (L7, `causal.rs`). So many may wait and no more: one beyond that
 //!   is not taken in, and its sender, who is told so, keeps it. What arrives after all that it cites never waits, so
 //!   whoever fills the room keeps out latecomers only.
+//!
+//! A fold **of a mesh** ([`Fold::of_mesh`]) asks besides, as of each op's own time, what the registers say:
+//! - whether its author may say so ([`crate::mandate`]); the registers are folded first, all of them in one order;
+//! - of two tasks with one key the earlier stays (`keys.rs`, D30);
+//! - what is dated up to a seal and not covered by it is as if it had never been written (`mesh.rs`, D29).
+//!
+//! A late word of a register may concern every scope with newer ops. Those are marked and folded again in batches:
+//! [`Fold::settle`] does some, [`Fold::lag`] says how many are left. When none is, the rows are those of a full fold.
 
 mod causal;
+mod entry;
+mod keys;
+mod mesh;
+mod notes;
+mod places;
+mod roster;
 mod scope;
+mod standing;
+
+pub use roster::Job;
+pub use standing::{News, ResultOf, Standing};
 
 use crate::{
     hash::Hash,
     hlc::Hlc,
-    id::{NodeId, OpId},
+    id::{NodeId, OpId, TaskId},
     kernel::{Refusal, Rows},
+    mandate::{Registers, Unauthorised},
     op::{CAUSAL_DEPS_MAX, Op, Scope},
-    row::StateHash,
+    row::{RowSum, StateHash},
+    sign::PublicKey,
 };
-use causal::Causes;
-use scope::{Entry, Frozen, ScopeFold};
+use causal::{Causes, Held};
+use entry::Entry;
+use mesh::Mesh;
+use places::Places;
+use scope::{Context, ScopeFold};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many ops may wait for others, unless the node is configured otherwise.
@@ -64,12 +87,43 @@ pub enum NoEffect {
         /// When it was itself.
         own: Hlc,
     },
+    /// Its author may not say so.
+    #[error(transparent)]
+    Unauthorised(#[from] Unauthorised),
+    /// It is dated up to a seal that does not cover it: nobody who agreed knew of it.
+    #[error("sealed_out: everything up to {upto} was agreed on, and this was not known to anybody then")]
+    SealedOut {
+        /// Up to when the seal reaches.
+        upto: Hlc,
+    },
+    /// The same request was submitted before, elsewhere (D30).
+    #[error("superseded: the same request is {by}")]
+    Superseded {
+        /// The task that stays.
+        by: TaskId,
+    },
+    /// Another request was submitted before with the same key.
+    #[error("the key is that of another request, {by}")]
+    KeyTaken {
+        /// The task that has it.
+        by: TaskId,
+    },
     /// It cites more than anybody may.
     #[error("it cites {found} ops, {CAUSAL_DEPS_MAX} are allowed")]
     TooManyDependencies {
         /// How many.
         found: usize,
     },
+}
+
+impl NoEffect {
+    fn of(held: Held, own: Hlc) -> Self {
+        match held {
+            Held::Waiting(missing) => Self::Waiting { missing },
+            Held::Cycle(dependency, dated) => Self::CausalCycle { dependency, dated, own },
+            Held::TooMany(found) => Self::TooManyDependencies { found },
+        }
+    }
 }
 
 /// What the arrival of an op meant.
@@ -87,17 +141,22 @@ pub enum Arrival {
     Duplicate,
     /// Its place in its chain is taken by another op: its author is frozen from there on.
     Equivocation,
+    /// In the set, and without effect for ever: it came after a seal over its time.
+    SealedOut,
 }
 
 /// A set of ops and the rows that they fold to.
 #[derive(Debug, Clone)]
 pub struct Fold {
     scopes: BTreeMap<Scope, ScopeFold>,
-    /// What lies in each place of each chain, by hash of all that it says: an op id alone is the author's word.
-    places: BTreeMap<(NodeId, u32, u64), BTreeSet<Hash>>,
-    frozen: Frozen,
+    places: Places,
     causes: Causes,
     waiting_max: usize,
+    /// The hash of all rows, but for scopes that changed since.
+    summed: StateHash,
+    unsummed: BTreeSet<Scope>,
+    /// What a mesh needs besides; on one machine everybody may say everything.
+    mesh: Option<Box<Mesh>>,
 }
 
 impl Default for Fold {
@@ -111,30 +170,62 @@ impl Fold {
     pub fn with_waiting_max(waiting_max: usize) -> Self {
         Self {
             scopes: BTreeMap::new(),
-            places: BTreeMap::new(),
-            frozen: Frozen::new(),
+            places: Places::default(),
             causes: Causes::default(),
             waiting_max,
+            summed: StateHash::default(),
+            unsummed: BTreeSet::new(),
+            mesh: None,
         }
+    }
+
+    /// An empty set of the mesh whose owner has this key.
+    pub fn of_mesh(root: PublicKey) -> Self {
+        Self { mesh: Some(Box::new(Mesh::new(root))), ..Self::default() }
     }
 
     /// The rows that these ops fold to, from nothing. All of them are taken in: they were let in once.
     pub fn of(ops: impl IntoIterator<Item = Op>) -> Self {
         let mut fold = Self::default();
-        for op in ops {
-            let entry = Entry::new(op);
-            if !fold.has(&entry) {
-                fold.place(entry);
-            }
-        }
-        fold.refold(fold.scopes.keys().copied().collect());
+        fold.rebuild(ops.into_iter().map(Entry::new).collect());
+        fold
+    }
+
+    /// The same fold, from nothing: what it would be had all ops come at once.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let mut fold = Self::with_waiting_max(self.waiting_max);
+        fold.mesh = self.mesh.as_ref().map(|mesh| Box::new(Mesh::new(mesh.registers.root())));
+        fold.rebuild(self.entries().cloned().collect());
         fold
     }
 
     /// Takes in one more op and brings the rows up to date.
     pub fn insert(&mut self, op: Op) -> Arrival {
-        let entry = Entry::new(op);
-        if self.has(&entry) {
+        self.arrive(Entry::new(op))
+    }
+
+    /// The same for an op whose chain was verified: with the hash of the op before it, and its own.
+    pub fn insert_linked(&mut self, op: Op, previous: Hash, hash: Hash) -> Arrival {
+        self.arrive(Entry { op, hash, previous })
+    }
+
+    /// What would come of an op of this node's own that is newer than everything here. Nothing is taken in: that is how a local command
+    /// is tried before anything is written.
+    pub fn attempt(&mut self, op: &Op) -> Result<(), NoEffect> {
+        if let Some(mesh) = &mut self.mesh {
+            mesh.registers.prepare(op);
+        }
+        let entry = Entry { op: op.clone(), hash: Hash::default(), previous: Hash::default() };
+        let nothing = ScopeFold::default();
+        let scope = self.scopes.get(&op.header.scope).unwrap_or(&nothing);
+        let mesh = self.mesh.as_deref().map(|mesh| (&mesh.registers, &mesh.keys));
+        let seals = mesh.map(|(registers, _)| registers.seals());
+        scope.attempt(&entry, &Context { places: &self.places, causes: &self.causes, mesh, seals })
+    }
+
+    fn arrive(&mut self, entry: Entry) -> Arrival {
+        if self.places.has(&entry) {
             return Arrival::Duplicate;
         }
         let header = &entry.op.header;
@@ -142,25 +233,22 @@ impl Fold {
         if waits && self.causes.waiting() >= self.waiting_max {
             return Arrival::DeferralFull;
         }
-        let (scope, author) = (header.scope, (header.origin, header.origin_epoch));
+        if self.mesh.is_some() {
+            return self.arrive_in_mesh(entry, waits);
+        }
+        let (scope, author) = (header.scope, entry.chain());
         let Placed { lied, newest, mut changed } = self.place(entry);
         if lied {
-            let of_author = self.scopes.iter().filter(|(_, scope)| scope.has_ops_of(author));
-            changed.extend(of_author.map(|(scope, _)| *scope));
+            changed.extend(self.scopes_of(author));
         }
         let again = !newest || changed.contains(&scope);
         if again {
             changed.insert(scope);
-        } else if let Some(scope) = self.scopes.get_mut(&scope) {
-            scope.apply_last(&self.frozen, &self.causes);
+        } else {
+            self.fold_one(scope, ScopeFold::apply_last);
         }
-        self.refold(changed);
-        match () {
-            () if lied => Arrival::Equivocation,
-            () if waits => Arrival::Deferred,
-            () if newest => Arrival::Newest,
-            () => Arrival::Late,
-        }
+        changed.into_iter().for_each(|scope| self.fold_one(scope, ScopeFold::refold));
+        arrival(lied, waits, newest)
     }
 
     /// The rows of a scope. One that was purged has none.
@@ -180,7 +268,8 @@ impl Fold {
 
     /// Why an op has no effect, if it has none.
     pub fn no_effect(&self, scope: Scope, op: OpId) -> Option<&NoEffect> {
-        self.scopes.get(&scope)?.outcomes.get(&op)
+        let sealed_out = || self.mesh.as_ref().and_then(|mesh| mesh.sealed_out_reason(scope, op));
+        self.scopes.get(&scope).and_then(|scope| scope.outcomes.get(&op)).or_else(sealed_out)
     }
 
     /// How many ops wait for others.
@@ -188,39 +277,83 @@ impl Fold {
         self.causes.waiting()
     }
 
-    /// The hash of all rows.
-    pub fn state_hash(&self) -> StateHash {
-        let add = |sum: u128, rows: &Rows| sum.wrapping_add(StateHash::of_rows(rows).0);
-        StateHash(self.all_rows().fold(0, add))
+    /// How many ops are in the set.
+    pub fn len(&self) -> usize {
+        self.entries().count()
     }
 
-    fn has(&self, entry: &Entry) -> bool {
-        let header = &entry.op.header;
-        let place = self.places.get(&(header.origin, header.origin_epoch, header.seq));
-        place.is_some_and(|place| place.contains(&entry.hash))
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The authors that wrote two ops in one place of a chain, and in which place first (D24).
+    pub fn forks(&self) -> impl Iterator<Item = (NodeId, u32, u64)> {
+        self.places.forks()
+    }
+
+    /// The hash of all rows. Only what changed since [`sum_up`](Self::sum_up) is hashed.
+    pub fn state_hash(&self) -> StateHash {
+        let mut all = self.summed;
+        for fold in self.unsummed.iter().filter_map(|scope| self.scopes.get(scope)) {
+            all.change(RowSum(fold.summed.0), RowSum(fold.rows().map_or(0, |rows| StateHash::of_rows(rows).0)));
+        }
+        all
+    }
+
+    /// Brings the hash of all rows up to date, so that the next one costs what changes until then.
+    pub fn sum_up(&mut self) -> StateHash {
+        for scope in std::mem::take(&mut self.unsummed) {
+            let Some(fold) = self.scopes.get_mut(&scope) else { continue };
+            let now = fold.rows().map(StateHash::of_rows).unwrap_or_default();
+            self.summed.change(RowSum(fold.summed.0), RowSum(now.0));
+            fold.summed = now;
+        }
+        self.summed
+    }
+
+    /// The registers, in a mesh.
+    pub fn registers(&self) -> Option<&Registers> {
+        self.mesh.as_ref().map(|mesh| &mesh.registers)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let sealed_out = self.mesh.iter().flat_map(|mesh| mesh.sealed_out());
+        self.scopes.values().flat_map(ScopeFold::ops).chain(sealed_out)
     }
 
     /// Puts the op in its scope's order, its author's chain and the web of citations, and touches no rows.
     fn place(&mut self, entry: Entry) -> Placed {
-        let header = &entry.op.header;
-        let place = self.places.entry((header.origin, header.origin_epoch, header.seq)).or_default();
-        place.insert(entry.hash);
-        let lied = place.len() > 1;
-        if lied {
-            let from = self.frozen.entry((header.origin, header.origin_epoch)).or_insert(header.seq);
-            *from = header.seq.min(*from);
-        }
-        let changed = self.causes.add(header, entry.spot());
-        let newest = self.scopes.entry(header.scope).or_default().place(entry);
+        let lied = self.places.add(&entry);
+        let changed = self.causes.add(&entry.op.header, entry.spot());
+        let newest = self.scopes.entry(entry.scope()).or_default().place(entry);
         Placed { lied, newest, changed }
     }
 
-    fn refold(&mut self, scopes: BTreeSet<Scope>) {
-        for scope in scopes {
-            if let Some(scope) = self.scopes.get_mut(&scope) {
-                scope.refold(&self.frozen, &self.causes);
-            }
+    fn scopes_of(&self, author: (NodeId, u32)) -> Vec<Scope> {
+        let of_author = self.scopes.iter().filter(|(_, scope)| scope.has_ops_of(author));
+        of_author.map(|(scope, _)| *scope).collect()
+    }
+
+    /// Brings the rows of one scope up to date.
+    fn fold_one(&mut self, scope: Scope, how: fn(&mut ScopeFold, &Context<'_>)) {
+        let mesh = self.mesh.as_deref().map(|mesh| (&mesh.registers, &mesh.keys));
+        let seals = mesh.map(|(registers, _)| registers.seals());
+        let context = Context { places: &self.places, causes: &self.causes, mesh, seals };
+        if let Some(fold) = self.scopes.get_mut(&scope) {
+            how(fold, &context);
+            self.unsummed.insert(scope);
         }
+    }
+}
+
+/// What the arrival of an op that is in the set now meant.
+fn arrival(lied: bool, waits: bool, newest: bool) -> Arrival {
+    match () {
+        () if lied => Arrival::Equivocation,
+        () if waits => Arrival::Deferred,
+        () if newest => Arrival::Newest,
+        () => Arrival::Late,
     }
 }
 

@@ -1,26 +1,25 @@
 //! The fold of one scope.
 
-use super::{
-    NoEffect,
-    causal::{Causes, Held, Spot},
-};
+use super::{NoEffect, causal::Causes, entry::Entry, keys::Keys, notes::Notes, places::Places};
 use crate::{
-    hash::Hash,
     hlc::Hlc,
     id::{NodeId, OpId},
     kernel::{Effect, Purged, Rows, apply},
-    op::Op,
+    mandate::Registers,
+    op::{Body, Op, Scope},
+    register::Seals,
+    row::StateHash,
 };
 use std::collections::BTreeMap;
 
-/// From which place on each author is frozen.
-pub(super) type Frozen = BTreeMap<(NodeId, u32), u64>;
-
-/// An op with the hash of all that it says.
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) op: Op,
-    pub(super) hash: Hash,
+/// What the fold of a scope may know of all others.
+pub(super) struct Context<'a> {
+    pub(super) places: &'a Places,
+    pub(super) causes: &'a Causes,
+    /// In a mesh: who may say what, and who has which key.
+    pub(super) mesh: Option<(&'a Registers, &'a Keys)>,
+    /// In a mesh: every seal that counts, later ones than the op included.
+    pub(super) seals: Option<&'a Seals>,
 }
 
 /// The ops of one scope and what they fold to.
@@ -30,28 +29,33 @@ pub(super) struct ScopeFold {
     ops: Vec<Entry>,
     rows: Option<Rows>,
     pub(super) outcomes: BTreeMap<OpId, NoEffect>,
-}
-
-impl Entry {
-    pub(super) fn new(op: Op) -> Self {
-        let mut bytes = Vec::with_capacity(192);
-        Op::encode(&op.header, &op.body, &mut bytes);
-        Self { hash: Hash::sha3(&[&bytes]), op }
-    }
-
-    pub(super) fn spot(&self) -> Spot {
-        Spot { scope: self.op.header.scope, hlc: self.op.header.hlc, hash: self.hash }
-    }
+    pub(super) notes: Notes,
+    /// What its rows added to the hash of all rows when that was last brought up to date.
+    pub(super) summed: StateHash,
 }
 
 impl ScopeFold {
     /// Puts the op in its place, and says whether it is newer than all others.
     pub(super) fn place(&mut self, entry: Entry) -> bool {
-        let order = |entry: &Entry| (entry.op.header.hlc, entry.hash);
-        let newest = self.ops.last().is_none_or(|last| last.op.header.hlc < entry.op.header.hlc);
-        let index = self.ops.partition_point(|other| order(other) < order(&entry));
+        let newest = self.newest().is_none_or(|last| last < entry.hlc());
+        let index = self.ops.partition_point(|other| other.order() < entry.order());
         self.ops.insert(index, entry);
         newest
+    }
+
+    /// The time of the newest op.
+    pub(super) fn newest(&self) -> Option<Hlc> {
+        self.ops.last().map(Entry::hlc)
+    }
+
+    /// The ops, in order.
+    pub(super) fn ops(&self) -> &[Entry] {
+        &self.ops
+    }
+
+    /// All ops; none is left.
+    pub(super) fn take_ops(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.ops)
     }
 
     /// The rows, unless they were purged.
@@ -66,42 +70,94 @@ impl ScopeFold {
 
     /// Whether this author wrote any of the ops.
     pub(super) fn has_ops_of(&self, author: (NodeId, u32)) -> bool {
-        self.ops.iter().any(|entry| (entry.op.header.origin, entry.op.header.origin_epoch) == author)
+        self.ops.iter().any(|entry| entry.chain() == author)
     }
 
-    pub(super) fn refold(&mut self, frozen: &Frozen, causes: &Causes) {
+    /// Forgets what the ops folded to.
+    pub(super) fn clear(&mut self) {
         self.rows = None;
         self.outcomes.clear();
+        self.notes = Notes::default();
+    }
+
+    pub(super) fn refold(&mut self, context: &Context<'_>) {
+        self.clear();
         for index in 0..self.ops.len() {
-            self.apply_at(index, frozen, causes);
+            self.apply_at(index, context);
         }
     }
 
-    pub(super) fn apply_last(&mut self, frozen: &Frozen, causes: &Causes) {
-        self.apply_at(self.ops.len() - 1, frozen, causes);
+    pub(super) fn apply_last(&mut self, context: &Context<'_>) {
+        self.apply_at(self.ops.len() - 1, context);
     }
 
-    fn apply_at(&mut self, index: usize, frozen: &Frozen, causes: &Causes) {
-        let Entry { op, hash } = &self.ops[index];
-        let header = &op.header;
-        let same_time = |other: usize| self.ops.get(other).is_some_and(|other| other.op.header.hlc == header.hlc);
-        let frozen_from = frozen.get(&(header.origin, header.origin_epoch)).copied();
-        let outcome = if let Some(seq) = frozen_from.filter(|from| header.seq >= *from) {
-            Err(NoEffect::Frozen { origin: header.origin, seq })
-        } else if same_time(index + 1) || (index > 0 && same_time(index - 1)) {
-            Err(NoEffect::SameTime(header.hlc))
-        } else {
-            match causes.held(hash) {
-                Some(Held::Waiting(missing)) => Err(NoEffect::Waiting { missing }),
-                Some(Held::Cycle(dependency, dated)) => {
-                    Err(NoEffect::CausalCycle { dependency, dated, own: header.hlc })
-                }
-                Some(Held::TooMany(found)) => Err(NoEffect::TooManyDependencies { found }),
-                None => apply(&mut self.rows, op, &mut Vec::<Effect>::new()).map_err(NoEffect::from),
-            }
+    /// Applies one op to the rows, if it may, and says whether it took effect.
+    pub(super) fn apply_at(&mut self, index: usize, context: &Context<'_>) -> bool {
+        let outcome = match self.stopped(index, context) {
+            Some(reason) => Err(reason),
+            None => self.run(index),
         };
-        if let Err(reason) = outcome {
-            self.outcomes.insert(header.op_id, reason);
+        let op = &self.ops[index].op;
+        match outcome {
+            Ok(()) => {
+                if context.mesh.is_some() && matches!(op.header.scope, Scope::Task(_)) {
+                    self.notes.take(op);
+                }
+                true
+            }
+            Err(reason) => {
+                self.outcomes.insert(op.header.op_id, reason);
+                false
+            }
         }
+    }
+
+    /// What would come of an op that is newer than all others. Nothing changes.
+    pub(super) fn attempt(&self, entry: &Entry, context: &Context<'_>) -> Result<(), NoEffect> {
+        if let Some(seq) = context.places.frozen_from(entry, context.seals) {
+            return Err(NoEffect::Frozen { origin: entry.op.header.origin, seq });
+        }
+        if let Some(held) = context.causes.would_be_held(&entry.op.header) {
+            return Err(NoEffect::of(held, entry.hlc()));
+        }
+        if let Some(reason) = self.unheard(&entry.op, context) {
+            return Err(reason);
+        }
+        apply(&mut self.rows.clone(), &entry.op, &mut Vec::<Effect>::new()).map_err(NoEffect::from)
+    }
+
+    /// Applies one op that was judged before.
+    pub(super) fn run(&mut self, index: usize) -> Result<(), NoEffect> {
+        apply(&mut self.rows, &self.ops[index].op, &mut Vec::<Effect>::new()).map_err(NoEffect::from)
+    }
+
+    /// Why an op does not even reach its machine.
+    fn stopped(&self, index: usize, context: &Context<'_>) -> Option<NoEffect> {
+        let entry = &self.ops[index];
+        let header = &entry.op.header;
+        if let Some(seq) = context.places.frozen_from(entry, context.seals) {
+            return Some(NoEffect::Frozen { origin: header.origin, seq });
+        }
+        let same_time = |other: usize| self.ops.get(other).is_some_and(|other| other.hlc() == header.hlc);
+        if same_time(index + 1) || (index > 0 && same_time(index - 1)) {
+            return Some(NoEffect::SameTime(header.hlc));
+        }
+        match context.causes.held(&entry.hash) {
+            Some(held) => Some(NoEffect::of(held, header.hlc)),
+            None => self.unheard(&entry.op, context),
+        }
+    }
+
+    /// In a mesh: why its author may not say so, or why somebody else said it first.
+    fn unheard(&self, op: &Op, context: &Context<'_>) -> Option<NoEffect> {
+        let (registers, keys) = context.mesh?;
+        if let Err(unauthorised) = registers.judge(op, self.rows()) {
+            return Some(unauthorised.into());
+        }
+        let Body::ScheduleJob { schedule } = &op.body else { return None };
+        let hold = keys.holder(op)?;
+        let Scope::Task(by) = hold.scope else { return None };
+        let same = hold.fingerprint == schedule.fingerprint;
+        Some(if same { NoEffect::Superseded { by } } else { NoEffect::KeyTaken { by } })
     }
 }

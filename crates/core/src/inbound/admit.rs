@@ -53,6 +53,21 @@ pub struct Mark {
     pub sequence: u64,
 }
 
+/// What an admission changed: all that a store has to keep of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    /// Who sent it.
+    pub peer: Fingerprint,
+    /// How far the sender has come by it.
+    pub mark: Mark,
+    /// What it is remembered by.
+    pub nonce: Nonce,
+    /// The number of the admission. Later ones are greater.
+    pub number: u64,
+    /// The numbers of earlier admissions whose nonces are given up for it.
+    pub forgotten: Vec<u64>,
+}
+
 /// Why an envelope takes no effect. Nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -103,30 +118,59 @@ pub(super) struct Peer {
     pub(super) seen: BTreeSet<Nonce>,
 }
 
+impl Peer {
+    fn new(mark: Mark) -> Self {
+        Self { mark, queue: VecDeque::new(), seen: BTreeSet::new() }
+    }
+}
+
+/// What was kept cannot have been: nothing like it is ever written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the nonce of admission {number} is there twice, out of order, or of a sender without a mark")]
+pub struct Unfit {
+    /// The number of the admission.
+    pub number: u64,
+}
+
 impl Inbox {
     /// Nothing is remembered yet.
     pub fn new(limits: Limits) -> Self {
         Self { limits, peers: BTreeMap::new(), nonces: 0, admitted: 0 }
     }
 
+    /// What a store kept: all marks, and all nonces by the number of their admission. None of it is given up here: if there
+    /// is room for less than before, the next admission gives up the nonces that are too many, and marks stay for ever.
+    pub fn restore(
+        limits: Limits,
+        marks: impl IntoIterator<Item = (Fingerprint, Mark)>,
+        nonces: impl IntoIterator<Item = (u64, Fingerprint, Nonce)>,
+    ) -> Result<Self, Unfit> {
+        let mut inbox = Self::new(limits);
+        inbox.peers.extend(marks.into_iter().map(|(peer, mark)| (peer, Peer::new(mark))));
+        for (number, peer, nonce) in nonces {
+            let known = inbox.peers.get_mut(&peer).filter(|known| !known.seen.contains(&nonce));
+            let (Some(known), true) = (known, number >= inbox.admitted) else { return Err(Unfit { number }) };
+            known.queue.push_back((number, nonce));
+            known.seen.insert(nonce);
+            inbox.nonces += 1;
+            inbox.admitted = number.saturating_add(1);
+        }
+        Ok(inbox)
+    }
+
     /// Admits an envelope and remembers it; or refuses it and changes nothing.
-    pub fn admit(&mut self, arrival: &Arrival) -> Result<(), Refusal> {
+    pub fn admit(&mut self, arrival: &Arrival) -> Result<Admitted, Refusal> {
         let Arrival { peer, nonce, .. } = *arrival;
         self.check(arrival)?;
-        let known = self.peers.entry(peer).or_insert_with(|| Peer {
-            mark: arrival.mark(),
-            queue: VecDeque::new(),
-            seen: BTreeSet::new(),
-        });
-        known.mark = arrival.mark();
-        known.queue.push_back((self.admitted, nonce));
+        let (mark, number) = (arrival.mark(), self.admitted);
+        let known = self.peers.entry(peer).or_insert_with(|| Peer::new(mark));
+        known.mark = mark;
+        known.queue.push_back((number, nonce));
         known.seen.insert(nonce);
         self.admitted += 1;
         self.nonces += 1;
-        if self.nonces > self.limits.nonces_max {
-            self.forget_one();
-        }
-        Ok(())
+        let forgotten = std::iter::from_fn(|| self.forget_one()).collect();
+        Ok(Admitted { peer, mark, nonce, number, forgotten })
     }
 
     fn check(&self, arrival: &Arrival) -> Result<(), Refusal> {
@@ -147,14 +191,17 @@ impl Inbox {
         Ok(())
     }
 
-    /// The sender that has the most gives up its oldest; of two with as many, the one whose oldest is older.
-    fn forget_one(&mut self) {
-        let has = |peer: &Peer| (peer.queue.len(), std::cmp::Reverse(peer.queue.front().map(|(number, _)| *number)));
-        let Some(peer) = self.peers.values_mut().max_by_key(|peer| has(peer)) else { return };
-        if let Some((_, nonce)) = peer.queue.pop_front() {
-            peer.seen.remove(&nonce);
-            self.nonces -= 1;
+    /// If there are too many: the sender that has the most gives up its oldest; of two with as many, the one whose oldest is older.
+    fn forget_one(&mut self) -> Option<u64> {
+        if self.nonces <= self.limits.nonces_max {
+            return None;
         }
+        let has = |peer: &Peer| (peer.queue.len(), std::cmp::Reverse(peer.queue.front().map(|(number, _)| *number)));
+        let peer = self.peers.values_mut().max_by_key(|peer| has(peer))?;
+        let (number, nonce) = peer.queue.pop_front()?;
+        peer.seen.remove(&nonce);
+        self.nonces -= 1;
+        Some(number)
     }
 
     /// Whether a nonce of this sender is remembered.

@@ -18,6 +18,9 @@
 //!   sending a lot. Marks are never given up, because a forgotten mark lets old envelopes in again; when there are
 //!   [`Limits::peers_max`] of them, new senders are refused.
 //!
+//! An admission says what it changed ([`Admitted`]), so that a store can keep it with the effect of the envelope, in one commit.
+//! A store kept all of it, or none; [`Inbox::restore`] is the way back.
+//!
 //! Invariant ([`Inbox::validate`]): no more nonces and marks than allowed, and every nonce belongs to a sender with a mark.
 
 mod admit;
@@ -25,7 +28,7 @@ mod admit;
 mod tests;
 mod validate;
 
-pub use admit::{Arrival, Inbox, Mark, Refusal};
+pub use admit::{Admitted, Arrival, Inbox, Mark, Refusal, Unfit};
 
 /// The most nonces that are kept, unless a node is set up otherwise.
 pub const NONCES_MAX: usize = 4_096;

@@ -29,7 +29,7 @@ fn admit(inbox: &mut Inbox, arrival: &Arrival) -> Result<(), Refusal> {
     let admitted = inbox.admit(arrival);
     inbox.validate().unwrap();
     assert!(admitted.is_ok() || *inbox == before, "a refusal changed something");
-    admitted
+    admitted.map(drop)
 }
 
 #[test]
@@ -105,4 +105,46 @@ proptest! {
         }
         prop_assert!(marks.len() <= 2);
     }
+
+    /// What each admission says it changed, kept row by row, is the whole inbox: after any history it is restored from that.
+    #[test]
+    fn what_admissions_say_is_all_there_is(
+        history in vec((1..4_u8, 0..2_u64, 1..9_u64, 0..30_u64), 1..40), nonces_max in 1..6_usize,
+    ) {
+        let limits = Limits { nonces_max, peers_max: 2 };
+        let mut inbox = Inbox::new(limits);
+        let (mut marks, mut nonces) = (BTreeMap::new(), BTreeMap::new());
+        for (sender, epoch, sequence, nonce) in history {
+            let Ok(said) = inbox.admit(&arrival(sender, epoch, sequence, nonce)) else { continue };
+            marks.insert(said.peer, said.mark);
+            nonces.insert(said.number, (said.peer, said.nonce));
+            said.forgotten.iter().for_each(|number| assert!(nonces.remove(number).is_some(), "forgotten twice"));
+            let kept = nonces.iter().map(|(number, (peer, nonce))| (*number, *peer, *nonce));
+            prop_assert_eq!(Inbox::restore(limits, marks.clone(), kept), Ok(inbox.clone()));
+        }
+    }
+}
+
+#[test]
+fn with_less_room_than_before_the_next_admission_forgets_what_is_too_much() {
+    let admitted = |number| arrival(1, 0, number, number);
+    let peer = admitted(1).peer();
+    let nonces = (0..5).map(|number| (number, peer, admitted(number + 1).nonce()));
+    let mark = Mark { epoch: 0, sequence: 5 };
+    let mut inbox = Inbox::restore(Limits { nonces_max: 2, peers_max: 1 }, [(peer, mark)], nonces).unwrap();
+    assert_eq!(inbox.admit(&admitted(5)), Err(Refusal::Replay), "nothing is forgotten before there is something new");
+    assert_eq!(inbox.admit(&admitted(6)).unwrap().forgotten, [0, 1, 2, 3]);
+    inbox.validate().unwrap();
+}
+
+#[test]
+fn what_was_never_written_is_not_restored() {
+    let (one, other) = (arrival(1, 0, 1, 1), arrival(2, 0, 1, 2));
+    let restore = |nonces: &[(u64, &Arrival)]| {
+        let nonces = nonces.iter().map(|(number, of)| (*number, of.peer(), of.nonce()));
+        Inbox::restore(Limits::default(), [(one.peer(), one.mark())], nonces).map(|inbox| inbox.nonces())
+    };
+    assert_eq!(restore(&[(7, &one)]), Ok(1));
+    assert_eq!(restore(&[(7, &one), (8, &one)]), Err(Unfit { number: 8 }), "twice");
+    assert_eq!(restore(&[(7, &other)]), Err(Unfit { number: 7 }), "of a sender without a mark");
 }

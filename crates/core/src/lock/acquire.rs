@@ -128,7 +128,7 @@ fn named(header: &Header, repository: &RepositoryName) -> Result<RepositoryId, R
     match header.scope {
         Scope::Repository(id) if id == named => Ok(id),
         Scope::Repository(_) => Err(Refusal::OtherRepository { scope: header.scope, named }),
-        Scope::Task(_) | Scope::Thread(_) | Scope::Log | Scope::Namespace(_) => {
+        Scope::Task(_) | Scope::Thread(_) | Scope::Log | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) => {
             Err(Refusal::WrongScope { kind: Kind::AcquireLock })
         }
     }

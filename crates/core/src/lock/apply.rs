@@ -10,7 +10,10 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, RepositoryId},
     name::Name,
-    op::{Body, HeldLock, Kind, Op, Scope, log_bodies, message_bodies, namespace_bodies, task_bodies},
+    op::{
+        Body, HeldLock, Kind, Op, Scope, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies,
+        task_bodies,
+    },
 };
 
 /// What is to be done because an op took effect.
@@ -167,7 +170,12 @@ pub fn apply(rows: &mut Option<RepositoryRows>, op: &Op, effects: &mut Vec<Effec
         Body::ReleaseLock { held } => release::release(there(rows)?, held, effects)?,
         Body::ExpireLock { held } => expire::expire(there(rows)?, held, at, effects)?,
         Body::PurgeScope {} => return Err(Refusal::NeverPurged { fence: there(rows)?.repository.fence }),
-        task_bodies!() | message_bodies!() | log_bodies!() | namespace_bodies!() => {
+        task_bodies!()
+        | message_bodies!()
+        | log_bodies!()
+        | namespace_bodies!()
+        | plan_bodies!()
+        | register_bodies!() => {
             return Err(Refusal::WrongScope { kind: op.body.kind() });
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     hlc::Hlc,
     id::{MessageId, NodeId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, log_bodies, namespace_bodies, task_bodies},
+    op::{Body, Kind, Op, lock_bodies, log_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -272,7 +272,7 @@ pub fn apply(rows: &mut Option<ThreadRows>, op: &Op, effects: &mut Vec<Effect>) 
             *rows = None;
             return Ok(());
         }
-        task_bodies!() | lock_bodies!() | log_bodies!() | namespace_bodies!() => {
+        task_bodies!() | lock_bodies!() | log_bodies!() | namespace_bodies!() | plan_bodies!() | register_bodies!() => {
             return Err(Refusal::WrongScope { kind: op.body.kind() });
         }
     }

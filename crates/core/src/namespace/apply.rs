@@ -4,7 +4,7 @@ use super::{ABOUT_CHARS_MAX, DEFAULT, create, state::Namespace};
 use crate::{
     id::NamespaceId,
     name::Name,
-    op::{Body, Kind, Op, Scope, lock_bodies, log_bodies, message_bodies, task_bodies},
+    op::{Body, Kind, Op, Scope, lock_bodies, log_bodies, message_bodies, plan_bodies, register_bodies, task_bodies},
 };
 
 /// Why an op has no effect. It changed nothing; each says what was found.
@@ -64,7 +64,7 @@ pub fn apply(row: &mut Option<Namespace>, op: &Op) -> Result<(), Refusal> {
         }
         Body::PurgeScope {} if row.is_none() => Err(Refusal::NoNamespace),
         Body::PurgeScope {} => Err(Refusal::NeverPurged),
-        task_bodies!() | lock_bodies!() | message_bodies!() | log_bodies!() => {
+        task_bodies!() | lock_bodies!() | message_bodies!() | log_bodies!() | plan_bodies!() | register_bodies!() => {
             Err(Refusal::WrongScope { kind: op.body.kind() })
         }
     }

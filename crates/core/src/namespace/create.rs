@@ -44,7 +44,7 @@ fn named(header: &Header) -> Result<NamespaceId, Refusal> {
     match header.scope {
         Scope::Namespace(id) if id == named => Ok(id),
         Scope::Namespace(_) => Err(Refusal::OtherNamespace { scope: header.scope, named }),
-        Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Log => {
+        Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Log | Scope::Plan(_) | Scope::Register(_) => {
             Err(Refusal::WrongScope { kind: Kind::CreateNamespace })
         }
     }

@@ -1,15 +1,21 @@
 //! What an op says happened, one variant per verb.
 
-use super::{BODY_BYTES_MAX, DecodeError, append, earlier};
+use super::{
+    BODY_BYTES_MAX, DecodeError, append, earlier,
+    patterns::{lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies},
+};
 use crate::{
     content::ContentRef,
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, MessageId, NodeId, WorkerId},
+    id::{ItemId, LeaseToken, MessageId, NodeId, OpId, TaskId, WorkerId},
     lock::{Case, Key, Mode, RepositoryName},
     message::Draft,
     name::Name,
     op::{ChainHead, Scope},
+    plan::{NewItem, Status as ItemStatus},
+    register::Register,
+    route::Pattern,
     row::StateHash,
     task::spec::Schedule,
 };
@@ -44,6 +50,17 @@ pub struct HeldMessage {
     pub epoch: u32,
     /// The token that the delivery made.
     pub token: LeaseToken,
+}
+
+/// What the author of a write about an item of a plan had seen of it: checked in the write itself (D23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenItem {
+    /// The item.
+    pub item: ItemId,
+    /// The number of its revision.
+    pub rev: u32,
+    /// The op that made that revision.
+    pub by: OpId,
 }
 
 /// How a task is cancelled.
@@ -373,69 +390,94 @@ bodies! {
         /// A few words about it, in the order of their names; never a value that may be secret.
         about: Vec<(Name, String)>,
     }
+    /// From now on work of these kinds goes to one node, or to anybody again. Said by the owner (L5).
+    RouteKind = 33 {
+        /// Which kinds.
+        pattern: Pattern,
+        /// The node that alone may claim them; none: whoever may.
+        target: Option<NodeId>,
+    }
+    /// From now on this node says what follows from the log. Said by the owner (L6).
+    DesignateCoordinator = 34 {
+        /// Which node.
+        coordinator: NodeId,
+    }
+    /// Somebody is given a right. Said by whoever gives it: it counts from here on (L1).
+    DelegateUcan = 35 {
+        /// The whole chain, from the owner's key down.
+        ucan_bytes: Vec<u8>,
+    }
+    /// A right is taken back, with all that came of it. Said by whoever gave it, or what it came from.
+    RevokeUcan = 36 {
+        /// The name of the link.
+        ucan_cid: Hash,
+    }
+    /// From now on nothing that a node says counts, or what it says counts again. Said by the owner.
+    FreezeNode = 37 {
+        /// Which node.
+        node: NodeId,
+        /// Whether it is frozen from now on.
+        frozen: bool,
+    }
+    /// A setting of the whole mesh. Said by the owner.
+    SetSetting = 38 {
+        /// Which one.
+        name: Name,
+        /// What it is from now on; none: its default.
+        value: Option<String>,
+    }
+    /// From now on ops mean what programs of this level take them to mean. Said by the owner.
+    SetFeatureLevel = 39 {
+        /// The level.
+        level: u32,
+    }
+    /// What is dated up to here is agreed on: `relaymesh.derive.seal`. Said by the coordinator (L14, D29).
+    Seal = 40 {
+        /// Nothing that is dated up to this time and lies behind the heads counts any more.
+        upto: Hlc,
+        /// Where each chain stood then: its newest op that is dated up to that time.
+        heads: Vec<ChainHead>,
+    }
+    /// Something more is planned. A mission begins a plan.
+    AddItem = 48 {
+        /// What, and where in the plan.
+        item: NewItem,
+    }
+    /// Other words about an item of a plan, or another task that does it.
+    ChangeItem = 49 {
+        /// What the author had seen of it.
+        seen: SeenItem,
+        /// What people call it from now on.
+        title: String,
+        /// What else there is to say about it from now on.
+        notes: String,
+        /// Of an item of the lowest level: the task that does it.
+        task: Option<TaskId>,
+    }
+    /// An item of a plan goes to another place, with everything below it.
+    MoveItem = 50 {
+        /// What the author had seen of it.
+        seen: SeenItem,
+        /// What it lies in from now on.
+        parent: ItemId,
+        /// Where among its siblings.
+        place: u64,
+    }
+    /// An item of a plan is begun, blocked, done, dropped, or planned once more.
+    SetItemStatus = 51 {
+        /// What the author had seen of it.
+        seen: SeenItem,
+        /// Where it rests from now on.
+        status: ItemStatus,
+        /// Why, for people.
+        reason: String,
+    }
+    /// An item of a plan was never meant.
+    RemoveItem = 52 {
+        /// What the author had seen of it.
+        seen: SeenItem,
+    }
 }
-
-/// The bodies of the task machine, as a pattern. A new kind that is in none of these lists does not compile.
-macro_rules! task_bodies {
-    () => {
-        $crate::op::Body::ScheduleJob { .. }
-            | $crate::op::Body::ClaimWork { .. }
-            | $crate::op::Body::CompleteJob { .. }
-            | $crate::op::Body::FailJob { .. }
-            | $crate::op::Body::YieldWork { .. }
-            | $crate::op::Body::ExpireWork { .. }
-            | $crate::op::Body::TimeoutWork { .. }
-            | $crate::op::Body::CancelTask { .. }
-            | $crate::op::Body::RedriveTask { .. }
-            | $crate::op::Body::ApproveStep { .. }
-            | $crate::op::Body::DenyStep { .. }
-            | $crate::op::Body::RecordArtifact { .. }
-            | $crate::op::Body::PassWork { .. }
-            | $crate::op::Body::SkipWork { .. }
-            | $crate::op::Body::FanOut { .. }
-    };
-}
-
-/// The bodies of the lock machine, as a pattern.
-macro_rules! lock_bodies {
-    () => {
-        $crate::op::Body::AcquireLock { .. }
-            | $crate::op::Body::RenewLock { .. }
-            | $crate::op::Body::ReleaseLock { .. }
-            | $crate::op::Body::ExpireLock { .. }
-    };
-}
-
-/// The bodies of the message machine, as a pattern.
-macro_rules! message_bodies {
-    () => {
-        $crate::op::Body::SendMessage { .. }
-            | $crate::op::Body::DeliverMessage { .. }
-            | $crate::op::Body::AcknowledgeMessage { .. }
-            | $crate::op::Body::ReplyMessage { .. }
-            | $crate::op::Body::FailMessage { .. }
-            | $crate::op::Body::ReturnMessage { .. }
-            | $crate::op::Body::ExpireDelivery { .. }
-            | $crate::op::Body::ExpireMessage { .. }
-            | $crate::op::Body::RedriveMessage { .. }
-    };
-}
-
-/// The bodies about the log itself, as a pattern.
-macro_rules! log_bodies {
-    () => {
-        $crate::op::Body::Checkpoint { .. } | $crate::op::Body::AuditEvent { .. }
-    };
-}
-
-/// The bodies of the namespace machine, as a pattern.
-macro_rules! namespace_bodies {
-    () => {
-        $crate::op::Body::CreateNamespace { .. }
-    };
-}
-
-pub(crate) use {lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies};
 
 impl Body {
     /// Whether this can be said about a scope of that sort.
@@ -446,6 +488,8 @@ impl Body {
             message_bodies!() => matches!(scope, Scope::Thread(_)),
             log_bodies!() => scope == Scope::Log,
             namespace_bodies!() => matches!(scope, Scope::Namespace(_)),
+            plan_bodies!() => matches!(scope, Scope::Plan(_)),
+            register_bodies!() => Register::of(self).is_some_and(|register| scope == Scope::Register(register)),
             Self::PurgeScope {} => scope != Scope::Log,
         }
     }

@@ -9,20 +9,24 @@
 mod body;
 mod chain;
 mod earlier;
+mod patterns;
 mod stub;
 #[cfg(test)]
 mod tests;
 mod via;
 
-pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind};
-pub(crate) use body::{lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies};
+pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind, SeenItem};
 pub use chain::{Break, Chain, ChainHead, Link, link_hash};
+pub(crate) use patterns::{
+    lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies,
+};
 pub use via::{VIA_FIELD_BYTES_MAX, Via};
 
 use crate::{
     hlc::Hlc,
-    id::{NamespaceId, NodeId, OpId, RepositoryId, TaskId, ThreadId},
+    id::{NamespaceId, NodeId, OpId, PlanId, RepositoryId, TaskId, ThreadId},
     name::Name,
+    register::Register,
 };
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
@@ -96,6 +100,10 @@ pub enum Scope {
     Log,
     /// A namespace: that it is there.
     Namespace(NamespaceId),
+    /// A plan with all its items: what must hold goes across all of its levels.
+    Plan(PlanId),
+    /// One of the registers of the mesh.
+    Register(Register),
 }
 
 impl fmt::Display for Scope {
@@ -106,6 +114,8 @@ impl fmt::Display for Scope {
             Self::Repository(id) => id.fmt(f),
             Self::Log => f.pad("log"),
             Self::Namespace(id) => id.fmt(f),
+            Self::Plan(id) => id.fmt(f),
+            Self::Register(register) => register.fmt(f),
         }
     }
 }
@@ -206,7 +216,12 @@ impl Op {
     pub fn task(&self) -> Option<TaskId> {
         match self.header.scope {
             Scope::Task(task) => Some(task),
-            Scope::Thread(_) | Scope::Repository(_) | Scope::Log | Scope::Namespace(_) => None,
+            Scope::Thread(_)
+            | Scope::Repository(_)
+            | Scope::Log
+            | Scope::Namespace(_)
+            | Scope::Plan(_)
+            | Scope::Register(_) => None,
         }
     }
 }

@@ -13,7 +13,8 @@
 //! - To write the counter down after each envelope costs a sync each; to write it down now and then uses numbers twice after
 //!   a crash. A block that is durable before its first number is used costs one sync for a thousand.
 //! - What waits in the outbox is not signed yet. An envelope that was signed hours ago has a sequence that was overtaken
-//!   meanwhile; nonce and sequence are taken when it goes (D17).
+//!   meanwhile; the sequence is taken when it goes (D17). A nonce may be kept over all tries: the other side then knows a
+//!   second one for what it is.
 //! - Of each peer only the first is ever due: whoever drains sends one after the other, so nothing is overtaken by its own.
 
 mod outbox;

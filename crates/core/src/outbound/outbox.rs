@@ -12,7 +12,7 @@ pub struct OutboxId(pub u64);
 pub struct Item {
     /// For whom.
     pub peer_fp: Fingerprint,
-    /// What is to be sent, without nonce and sequence.
+    /// What is to be sent, without its sequence.
     pub message: Vec<u8>,
     /// Not before this time.
     pub not_before_ms: u64,
@@ -72,7 +72,7 @@ const REASON_CHARS_MAX: usize = 200;
 /// What waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox {
-    limits: Limits,
+    pub(super) limits: Limits,
     items: BTreeMap<OutboxId, Item>,
     /// Of each peer, in order.
     queues: BTreeMap<Fingerprint, BTreeSet<OutboxId>>,
@@ -84,6 +84,17 @@ impl Outbox {
     /// Nothing waits.
     pub fn new(limits: Limits) -> Self {
         Self { limits, items: BTreeMap::new(), queues: BTreeMap::new(), bytes: 0, last: 0 }
+    }
+
+    /// What a store kept: all that waits, and the last id that was ever given. None of it is given up, even if there is room for
+    /// less than before.
+    pub fn restore(limits: Limits, last: OutboxId, items: impl IntoIterator<Item = (OutboxId, Item)>) -> Self {
+        let mut outbox = Self { last: last.0, ..Self::new(limits) };
+        for (id, item) in items {
+            outbox.last = outbox.last.max(id.0);
+            outbox.put(id, item);
+        }
+        outbox
     }
 
     /// Puts something at the end of its peer's queue.
@@ -100,10 +111,19 @@ impl Outbox {
         }
         self.last += 1;
         let id = OutboxId(self.last);
+        self.put(id, item);
+        Ok(id)
+    }
+
+    fn put(&mut self, id: OutboxId, item: Item) {
         self.bytes += item.message.len();
         self.queues.entry(item.peer_fp).or_default().insert(id);
         self.items.insert(id, item);
-        Ok(id)
+    }
+
+    /// What waits under this id.
+    pub fn item(&self, id: OutboxId) -> Option<&Item> {
+        self.items.get(&id)
     }
 
     /// What can go now: of each peer the first alone, if its time has come and is not over; longest due first.
@@ -129,12 +149,12 @@ impl Outbox {
         self.remove(id).map_or(Failed::Unknown, Failed::GivenUp)
     }
 
-    /// A peer is back: its first need not wait any longer.
-    pub fn hurry(&mut self, peer: &Fingerprint, now_ms: u64) {
-        let first = self.queues.get(peer).and_then(|queue| queue.first());
-        if let Some(item) = first.and_then(|id| self.items.get_mut(id)) {
-            item.not_before_ms = item.not_before_ms.min(now_ms);
-        }
+    /// A peer is back: its first need not wait any longer. Gives its id if that changed anything.
+    pub fn hurry(&mut self, peer: &Fingerprint, now_ms: u64) -> Option<OutboxId> {
+        let first = *self.queues.get(peer)?.first()?;
+        let item = self.items.get_mut(&first).filter(|item| item.not_before_ms > now_ms)?;
+        item.not_before_ms = now_ms;
+        Some(first)
     }
 
     /// It went, or nobody wants it any more. A second time it is none.

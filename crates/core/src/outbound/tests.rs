@@ -73,9 +73,9 @@ fn a_failed_try_waits_with_its_reason_and_is_given_up_after_so_many() {
     assert_eq!(ids(&outbox.due(69, 9)), [0; 0]);
     let again = &outbox.due(70, 9)[0].1;
     assert_eq!((again.attempts, again.reason.as_ref().map(String::len)), (1, Some(200)));
-    outbox.hurry(&peer(1), 20);
+    assert_eq!(outbox.hurry(&peer(1), 20), Some(id));
     assert_eq!(ids(&outbox.due(20, 9)), [1], "the peer is back");
-    outbox.hurry(&peer(1), 500);
+    assert_eq!(outbox.hurry(&peer(1), 500), None);
     assert_eq!(ids(&outbox.due(20, 9)), [1], "nothing is put off by it");
     assert_eq!(outbox.fail(id, "refused", 0), Failed::Waits);
     assert!(matches!(outbox.fail(id, "refused", 0), Failed::GivenUp(item) if item.attempts == 3));
@@ -95,6 +95,24 @@ fn what_is_over_is_never_due_and_is_told_once() {
     assert_eq!(ids(&outbox.expire(100)), [1]);
     assert_eq!(ids(&outbox.due(100, 9)), [3]);
     assert_eq!(ids(&outbox.expire(100)), [0; 0]);
+}
+
+#[test]
+fn what_was_kept_waits_again_in_its_place_and_ids_go_on() {
+    let mut outbox = small();
+    let ids = [item(1, 50, 900), item(1, 0, 900), item(2, 40, 900)].map(|one| outbox.enqueue(one).unwrap());
+    outbox.remove(ids[2]);
+    let kept = ids.iter().filter_map(|id| Some((*id, outbox.item(*id)?.clone())));
+    let mut again = Outbox::restore(outbox.limits, ids[2], kept);
+    assert_eq!(again, outbox);
+    assert_eq!(again.enqueue(item(3, 0, 900)), Ok(OutboxId(4)));
+    let full = Limits { items_max: 0, ..outbox.limits };
+    let mut less = Outbox::restore(full, ids[1], [(ids[0], item(1, 0, 900))]);
+    assert_eq!(
+        (less.due(1, 9).len(), less.enqueue(item(1, 0, 900)).is_err()),
+        (1, true),
+        "nothing is lost to smaller bounds"
+    );
 }
 
 #[test]
@@ -143,7 +161,7 @@ proptest! {
                 (0 | 1, _) | (_, None) => drop(outbox.enqueue(item(who, now + time, now + 3 * time))),
                 (2, Some((id, _))) => drop(outbox.fail(*id, "unreachable", now + time)),
                 (3, _) => drop(outbox.expire(now)),
-                (4, _) => outbox.hurry(&peer(who), now),
+                (4, _) => drop(outbox.hurry(&peer(who), now)),
                 (_, Some((id, item))) => {
                     prop_assert!(sent.insert(item.peer_fp, *id).is_none_or(|before| before < *id), "out of order");
                     outbox.remove(*id);

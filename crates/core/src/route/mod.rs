@@ -93,7 +93,7 @@ pub struct Routed {
 }
 
 /// Every word about routes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routes {
     words: BTreeMap<Pattern, BTreeMap<Hlc, Option<NodeId>>>,
 }
@@ -102,6 +102,16 @@ impl Routes {
     /// Takes in an owner's word: from `at` on these kinds go to `target`, or to anybody again.
     pub fn record(&mut self, pattern: Pattern, target: Option<NodeId>, at: Hlc) {
         self.words.entry(pattern).or_default().insert(at, target);
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> usize {
+        self.words.values().map(BTreeMap::len).sum()
+    }
+
+    /// Whether nothing was said.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
     }
 
     /// The route of a kind that is in force at a time. A word counts from its own time on.

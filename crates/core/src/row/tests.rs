@@ -6,11 +6,12 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, WorkerId},
+    id::{LeaseToken, NodeId, OpId, WorkerId},
     lanes::Priority,
     lock::{Case, Mode},
     message::{Asks, DeadReason, Draft, State},
     name::Name,
+    plan,
     task::{
         Artifact, Attempt, Lease, Outcome, Status,
         spec::{Ask, Flow, IdempotencyKey, RetryPolicy, StepSpec, Terms, Workspace},
@@ -312,6 +313,55 @@ fn a_namespace_comes_back_and_is_in_the_hash() {
     assert_eq!(StateHash::of_rows(&Rows::Namespace(row)).0, sum.0);
 }
 
+fn plan() -> PlanRows {
+    let (mission, name) = (ItemId::new(1, 1), |text: &str| text.parse::<Name>().unwrap());
+    let head = Hlc { wall_ms: 11, logical: 0, node: NodeId::new(1, 1) };
+    let plan = Plan {
+        rev: 3,
+        id: PlanId::new(1, 1),
+        namespace: name("default"),
+        mission,
+        author: name("ann"),
+        created_ms: 4,
+        updated_ms: 11,
+        head,
+    };
+    let item = Item {
+        rev: 2,
+        by: OpId::new(1, 5),
+        id: ItemId::new(1, 2),
+        kind: plan::ItemKind::Task,
+        parent: Some(mission),
+        place: 6,
+        title: "sign it".to_owned(),
+        notes: "with the key".to_owned(),
+        status: plan::Status::Blocked,
+        task: Some(TaskId::new(1, 1)),
+        author: name("ben"),
+        created_ms: 7,
+        updated_ms: 11,
+    };
+    PlanRows { plan, items: BTreeMap::from([(item.id, item)]) }
+}
+
+#[test]
+fn a_plan_and_its_items_come_back_and_are_all_in_the_hash() {
+    let rows = plan();
+    let (id, item) = (rows.plan.id, rows.items.values().next().unwrap());
+    let mut bytes = Vec::new();
+    let first = encode_plan(&rows.plan, &mut bytes);
+    assert_eq!(decode(RowKey::Plan(id), &bytes, first), Ok(rows.plan.clone()));
+    let second = encode_plan_item(id, item, &mut bytes);
+    assert_eq!(decode(RowKey::PlanItem(id, item.id), &bytes, second), Ok(item.clone()));
+    for other in [RowKey::PlanItem(id, ItemId::new(9, 9)), RowKey::PlanItem(PlanId::new(9, 9), item.id)] {
+        assert_eq!(decode::<Item>(other, &bytes, second), Err(Error::Sum), "{other:?}");
+    }
+    let whole = StateHash::of_rows(&Rows::Plan(rows.clone()));
+    assert_eq!(whole.0, first.0.wrapping_add(second.0));
+    let without = PlanRows { items: BTreeMap::new(), ..rows };
+    assert_ne!(StateHash::of_rows(&Rows::Plan(without)), whole, "a lost item is found");
+}
+
 /// The bytes of rows as they are on disks. Another sum here means that stores have to fold their rows again: give the rows
 /// the next version, so that a store that was not folded again says so.
 #[test]
@@ -321,6 +371,7 @@ fn rows_have_the_bytes_of_their_version() {
         StateHash::of_rows(&Rows::Thread(thread())),
         StateHash::of_rows(&Rows::Repository(repository())),
         StateHash::of_rows(&Rows::Namespace(namespace())),
+        StateHash::of_rows(&Rows::Plan(plan())),
     ];
     let found = sums.map(|sum| format!("{:032x}", sum.0));
     assert_eq!(
@@ -331,7 +382,8 @@ fn rows_have_the_bytes_of_their_version() {
                 "45888382ce0e4face498bce3622ce5b3",
                 "705292ec6e30dcde8dc9a8d1be37ad12",
                 "6dd3b0cd92355e5d0254096a766835ac",
-                "fcc7a3c80b2e90e90e76196486a6ee3c"
+                "fcc7a3c80b2e90e90e76196486a6ee3c",
+                "45e019acaa8381911e41898c8ce1b57a"
             ]
         )
     );

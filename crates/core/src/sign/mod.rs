@@ -27,17 +27,20 @@ pub enum Domain {
     Delegation,
     /// The header of an envelope between nodes.
     Envelope,
+    /// The head of a feed: all ops up to it, and a promise about those after it.
+    Head,
 }
 
 impl Domain {
     /// Every purpose.
-    pub const ALL: [Domain; 2] = [Self::Delegation, Self::Envelope];
+    pub const ALL: [Domain; 3] = [Self::Delegation, Self::Envelope, Self::Head];
 
     /// What stands before the signed bytes, with a NUL behind it. No tag has a NUL in it, so none is the start of another.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Delegation => "relaymesh/delegation/v1",
             Self::Envelope => "relaymesh/envelope/v1",
+            Self::Head => "relaymesh/head/v1",
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     hlc::Hlc,
     id::{NodeId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, log_bodies, message_bodies, namespace_bodies},
+    op::{Body, Kind, Op, lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -273,7 +273,13 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
             let made = artifact::Artifact { pos: at.pos, epoch: held.epoch, kind, name, content: *content, about };
             artifact::record(rows, held, made, at)?;
         }
-        Body::PurgeScope {} | lock_bodies!() | message_bodies!() | log_bodies!() | namespace_bodies!() => {
+        Body::PurgeScope {}
+        | lock_bodies!()
+        | message_bodies!()
+        | log_bodies!()
+        | namespace_bodies!()
+        | plan_bodies!()
+        | register_bodies!() => {
             return Err(wrong_scope());
         }
     }

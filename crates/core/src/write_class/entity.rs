@@ -99,6 +99,8 @@ impl EntityType {
             Scope::Repository(_) => Self::Lock,
             Scope::Log => Self::AuditEvent,
             Scope::Namespace(_) => Self::Namespace,
+            Scope::Plan(_) => Self::Mission,
+            Scope::Register(_) => Self::ProjectSettings,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    id::{NamespaceId, RepositoryId, TaskId, ThreadId},
+    id::{NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     op::{Scope, WriteClass},
 };
 use WriteClass::{AppendOnly, Local, Queued, Strong};
@@ -163,6 +163,7 @@ fn every_scope_of_an_op_is_about_a_type_of_the_table() {
         (Scope::Repository(RepositoryId::new(1, 1)), EntityType::Lock),
         (Scope::Log, EntityType::AuditEvent),
         (Scope::Namespace(NamespaceId::new(1, 1)), EntityType::Namespace),
+        (Scope::Plan(PlanId::new(1, 1)), EntityType::Mission),
     ] {
         assert_eq!(EntityType::of_scope(&scope), entity);
     }

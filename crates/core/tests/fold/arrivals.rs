@@ -75,7 +75,9 @@ fn histories_are_not_all_refusals() {
         compensated += steps().filter(|step| step.result.is_some() && step.is_compensation()).count();
     }
     assert!(took_effect > 1500 && refused > 1000, "{took_effect} took effect, {refused} did not");
-    let never: Vec<_> = Kind::ALL.iter().filter(|kind| !kinds.contains_key(kind)).collect();
+    // Words of registers are told in histories of meshes (`mesh/`).
+    let told = |kind: &&Kind| !(33..=40).contains(&(**kind as u16));
+    let never: Vec<_> = Kind::ALL.iter().filter(told).filter(|kind| !kinds.contains_key(kind)).collect();
     assert!(never.is_empty(), "{never:?} never took effect: {kinds:?}");
     assert!(successes > 100 && compensated > 0, "{successes} successes, {compensated} of compensations");
 }

@@ -6,7 +6,7 @@ use relaymesh_core::{
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
-    id::{LeaseToken, NamespaceId, NodeId, OpId, RepositoryId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, NamespaceId, NodeId, OpId, PlanId, RepositoryId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
     name::Name,
@@ -129,6 +129,11 @@ pub(crate) fn repository() -> Scope {
 /// The namespace that is made in these histories.
 pub(crate) fn namespace() -> Scope {
     Scope::Namespace(NamespaceId::of(&name(MADE)))
+}
+
+/// What is planned in these histories.
+pub(crate) fn plan() -> Scope {
+    Scope::Plan(PlanId::new(0, 1))
 }
 
 pub(crate) fn name(text: &str) -> Name {

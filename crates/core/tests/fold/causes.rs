@@ -183,7 +183,7 @@ proptest! {
             let before = inside.len();
             kept.retain(|op| match fold.insert(op.clone()) {
                 Arrival::DeferralFull => true,
-                Arrival::Newest | Arrival::Late | Arrival::Deferred | Arrival::Equivocation => {
+                Arrival::Newest | Arrival::Late | Arrival::Deferred | Arrival::Equivocation | Arrival::SealedOut => {
                     inside.push(op.clone());
                     false
                 }

@@ -1,8 +1,8 @@
 //! Random histories: what two to four authors write, each on what it has heard, some of it nonsense and some of it lies.
 
 use crate::{
-    author::{ASK, Author, START_MS, name, namespace, repository, result, scope, step, submit, thread, weighed},
-    locking, naming, talking,
+    author::{ASK, Author, START_MS, name, namespace, plan, repository, result, scope, step, submit, thread, weighed},
+    locking, naming, planning, talking,
 };
 use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
@@ -15,6 +15,9 @@ use relaymesh_core::{
     task::{Status, TaskRows},
 };
 
+/// The machine of plans. Those below 4 are tasks, those below 6 locks, those below 8 messages.
+pub(crate) const PLANS: u8 = 8;
+
 /// One thing that happens, as numbers: who, what, and which one of those that fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Move {
@@ -26,7 +29,7 @@ pub(crate) struct Move {
 }
 
 pub(crate) fn moves(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Move>> {
-    let one = (0..4usize, 0..8u8, 0..100u8, 0..1000usize, 0..60u64);
+    let one = (0..4usize, 0..=PLANS, 0..100u8, 0..1000usize, 0..60u64);
     vec(one.prop_map(|(who, machine, what, pick, gap_ms)| Move { who, machine, what, pick, gap_ms }), count)
 }
 
@@ -94,7 +97,7 @@ impl Story {
         })
     }
 
-    /// Something about the repository, the thread or the namespace. Liars date back and copy times here too.
+    /// Something about the repository, the thread, the namespace or the plan. Liars date back and copy times here too.
     fn about_another(&mut self, who: usize, one: Move) -> Option<Op> {
         if one.pick.is_multiple_of(5) {
             self.now_ms += locking::TTL_MS; // or nothing would ever run out
@@ -108,8 +111,10 @@ impl Story {
             (namespace(), naming::body(one))
         } else if one.machine < 6 {
             (repository(), locking::body(&self.authors[who], self.now_ms, one))
-        } else {
+        } else if one.machine < PLANS {
             (thread(), talking::body(&self.authors[who], self.now_ms, one))
+        } else {
+            (plan(), planning::body(&self.authors[who], one))
         };
         let author = &mut self.authors[who];
         let hlc = match one.what {

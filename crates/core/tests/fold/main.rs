@@ -13,6 +13,7 @@ mod integrity;
 mod locking;
 mod naming;
 mod order;
+mod planning;
 mod purges;
 mod reference;
 mod talking;

@@ -22,7 +22,9 @@ fn fences(rows: &Rows) -> BTreeMap<u128, u64> {
             rows.messages.iter().map(|(id, message)| (number(id), message.epoch.into())).collect()
         }
         Rows::Repository(rows) => BTreeMap::from([(0, rows.repository.fence)]),
-        Rows::Namespace(_) | Rows::Purged(_) => BTreeMap::new(),
+        // An item may go and come again, with its first revision.
+        Rows::Plan(rows) => BTreeMap::from([(0, rows.plan.rev.into())]),
+        Rows::Namespace(_) | Rows::Register(_) | Rows::Purged(_) => BTreeMap::new(),
     }
 }
 

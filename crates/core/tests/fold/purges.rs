@@ -36,7 +36,11 @@ fn refused(fold: &Fold, op: &Op) -> Option<Refusal> {
             | NoEffect::Frozen { .. }
             | NoEffect::Waiting { .. }
             | NoEffect::CausalCycle { .. }
-            | NoEffect::TooManyDependencies { .. }),
+            | NoEffect::TooManyDependencies { .. }
+            | NoEffect::Unauthorised(_)
+            | NoEffect::SealedOut { .. }
+            | NoEffect::Superseded { .. }
+            | NoEffect::KeyTaken { .. }),
         ) => panic!("{other}"),
     }
 }

@@ -571,6 +571,8 @@ fn kept(scope: Scope) -> &'static str {
     match scope {
         Scope::Repository(_) => "its fences only grow",
         Scope::Namespace(_) => "what is in it carries its name",
+        Scope::Plan(_) => "no command of this node is about plans",
+        Scope::Register(_) => "the mesh goes by it",
         Scope::Log => "old ops go when it is compacted",
         Scope::Task(_) | Scope::Thread(_) => "it is not over",
     }

@@ -69,7 +69,9 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let namespace = namespace.ok_or(Error::Message(relaymesh_core::message::Refusal::NoThread))?;
                 self.write_about(scope, namespace, caller, Body::PurgeScope {})?;
             }
-            Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => return Err(Error::NotPurged(scope)),
+            Scope::Repository(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) | Scope::Log => {
+                return Err(Error::NotPurged(scope));
+            }
         }
         if let Some(compaction) = &mut self.compaction {
             compaction.purged.insert(scope);

@@ -26,7 +26,7 @@ pub const NAMESPACES_MAX: usize = 10_000;
 const PAGE: usize = 256;
 
 /// Every namespace that the store has, and the one that is always there. Scopes are in the order of their sorts, and
-/// namespaces are the last of them.
+/// namespaces come right after the log: whatever comes after them is not read.
 pub(crate) fn load<R: Reader>(reader: &mut R) -> Result<BTreeSet<Name>, relaymesh_store::Error> {
     let default = DEFAULT.parse::<Name>();
     let default = default.map_err(|error| relaymesh_store::Error::Unusable { detail: error.to_string() })?;
@@ -37,6 +37,7 @@ pub(crate) fn load<R: Reader>(reader: &mut R) -> Result<BTreeSet<Name>, relaymes
         let Some(newest) = page.last() else { return Ok(found) };
         last = *newest;
         for scope in page {
+            let Scope::Namespace(_) = scope else { return Ok(found) };
             found.extend(reader.scope(scope)?.as_ref().and_then(Rows::namespace).map(|row| row.name.clone()));
         }
     }

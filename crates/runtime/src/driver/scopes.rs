@@ -165,7 +165,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn expire_in(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
         match scope {
-            Scope::Task(_) | Scope::Namespace(_) | Scope::Log => Ok(()),
+            Scope::Task(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) | Scope::Log => Ok(()),
             Scope::Repository(_) => self.expire_locks(scope, now_ms),
             Scope::Thread(_) => self.expire_messages(scope, now_ms),
         }
@@ -206,9 +206,11 @@ pub(super) fn refused(refusal: Refusal) -> Error {
         Refusal::Repository(refusal) => Error::Lock(refusal),
         Refusal::Thread(refusal) => Error::Message(refusal),
         Refusal::Namespace(refusal) => Error::Namespace(refusal),
-        // The driver says nothing about a scope of another sort, and makes no checkpoint that cannot be.
-        other @ (Refusal::WrongScope { .. } | Refusal::Purged { .. } | Refusal::Log(_)) => {
-            Error::Indeterminate(format!("a bug: {other}"))
-        }
+        // The driver says nothing about a scope of another sort or about a plan or a register, and makes no checkpoint that cannot be.
+        other @ (Refusal::WrongScope { .. }
+        | Refusal::Purged { .. }
+        | Refusal::Log(_)
+        | Refusal::Plan(_)
+        | Refusal::Register(_)) => Error::Indeterminate(format!("a bug: {other}")),
     }
 }

@@ -161,12 +161,13 @@ fn readable(key: ContentKey, named: &ContentRef, look: &mut Look<'_>) -> Verdict
     named.check(&bytes).map_err(|damaged| damaged.to_string())
 }
 
-/// Threads, repositories and namespaces are as their ops have left them: no message, no lock and no namespace is lost.
+/// Threads, repositories, namespaces and plans are as their ops have left them: nothing of them is lost.
 fn scopes(look: &mut Look<'_>) -> Verdict {
     let threads = look.ledger.threads.keys().map(|thread| Scope::Thread(*thread));
     let repositories = look.ledger.repositories.keys().map(|repository| Scope::Repository(*repository));
     let namespaces = look.ledger.namespaces.keys().map(|namespace| Scope::Namespace(*namespace));
-    for scope in threads.chain(repositories).chain(namespaces) {
+    let plans = look.ledger.plans.keys().map(|plan| Scope::Plan(*plan));
+    for scope in threads.chain(repositories).chain(namespaces).chain(plans) {
         let same = stored_rows(look.reader, scope) == look.ledger.rows(scope);
         ensure(same, || format!("{scope} is not as it was acknowledged"))?;
     }

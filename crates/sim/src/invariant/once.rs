@@ -39,7 +39,7 @@ impl Invariant for Once {
         match seen.op.header.scope {
             Scope::Task(task) => self.task(task, seen),
             Scope::Thread(thread) => self.thread(thread, seen),
-            Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => Ok(()),
+            Scope::Repository(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) | Scope::Log => Ok(()),
         }
     }
 
@@ -108,8 +108,10 @@ impl Once {
             | Body::RedriveMessage { .. }
             | crate::task_bodies!()
             | crate::lock_bodies!()
+            | crate::register_bodies!()
             | Body::Checkpoint { .. }
             | Body::CreateNamespace { .. }
+            | crate::plan_bodies!()
             | Body::AuditEvent { .. }
             | Body::RecordArtifact { .. } => Ok(()),
             // Its name may be used again.

@@ -16,13 +16,14 @@ use crate::{
 };
 use relaymesh_core::{
     hash::Hash,
-    id::{LeaseToken, MessageId, NamespaceId, RepositoryId, TaskId, ThreadId},
+    id::{LeaseToken, MessageId, NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     kernel::{Purged, Refusal, Rows, apply},
     lock::RepositoryRows,
     message::{Message, ThreadRows},
     name::Name,
     namespace::{DEFAULT, Namespace},
     op::{Kind, Op, Scope},
+    plan::PlanRows,
     task::{TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{Reader as _, memory::MemoryReader};
@@ -39,6 +40,7 @@ pub(crate) struct Ledger {
     pub(crate) threads: BTreeMap<ThreadId, ThreadRows>,
     pub(crate) repositories: BTreeMap<RepositoryId, RepositoryRows>,
     pub(crate) namespaces: BTreeMap<NamespaceId, Namespace>,
+    pub(crate) plans: BTreeMap<PlanId, PlanRows>,
     /// What messages and locks ever were.
     pub(crate) past: Past,
     /// What was written for which call.
@@ -160,7 +162,8 @@ impl Ledger {
             Scope::Thread(thread) => self.threads.get(&thread).cloned().map(Rows::Thread),
             Scope::Repository(repository) => self.repositories.get(&repository).cloned().map(Rows::Repository),
             Scope::Namespace(namespace) => self.namespaces.get(&namespace).cloned().map(Rows::Namespace),
-            Scope::Log => None,
+            Scope::Plan(plan) => self.plans.get(&plan).cloned().map(Rows::Plan),
+            Scope::Register(_) | Scope::Log => None,
         }
     }
 
@@ -230,6 +233,8 @@ impl Ledger {
             Rows::Thread(rows) => drop(self.threads.insert(rows.thread.id, rows)),
             Rows::Repository(rows) => drop(self.repositories.insert(rows.repository.id, rows)),
             Rows::Namespace(row) => drop(self.namespaces.insert(row.id, row)),
+            Rows::Plan(rows) => drop(self.plans.insert(rows.plan.id, rows)),
+            Rows::Register(_) => {}
             Rows::Purged(_) => self.forget(op),
         }
     }
@@ -244,7 +249,8 @@ impl Ledger {
             Scope::Thread(thread) => {
                 self.gone.threads.extend(self.threads.remove(&thread).map(|rows| (thread, rows)));
             }
-            Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {}
+            Scope::Plan(plan) => drop(self.plans.remove(&plan)),
+            Scope::Repository(_) | Scope::Namespace(_) | Scope::Register(_) | Scope::Log => {}
         }
     }
 }
@@ -253,8 +259,11 @@ impl Ledger {
 pub(crate) fn stored_rows(reader: &mut MemoryReader, scope: Scope) -> Option<Rows> {
     match scope {
         Scope::Task(task) => reader.task(task).ok().flatten().map(Rows::Task),
-        Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
-            reader.scope(scope).ok().flatten()
-        }
+        Scope::Thread(_)
+        | Scope::Repository(_)
+        | Scope::Namespace(_)
+        | Scope::Plan(_)
+        | Scope::Register(_)
+        | Scope::Log => reader.scope(scope).ok().flatten(),
     }
 }

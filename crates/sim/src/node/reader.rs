@@ -12,7 +12,7 @@ use relaymesh_core::{
 };
 use relaymesh_store::{
     Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
-    StoredOp, TaskFilter, memory::MemoryReader,
+    StoredOp, TaskFilter, memory::MemoryReader, mesh::Kept,
 };
 
 pub(crate) struct FaultyReader {
@@ -158,6 +158,10 @@ impl Reader for FaultyReader {
 
     fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error> {
         self.read()?.spends_for(task)
+    }
+
+    fn mesh(&mut self) -> Result<Kept, Error> {
+        self.read()?.mesh()
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

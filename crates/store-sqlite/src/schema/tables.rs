@@ -179,3 +179,40 @@ CREATE TABLE spends (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idx_spends_task ON spends (task_id);
 ";
+
+/// Migration 4. Traffic with other nodes: journals, of this node only. Messages in the outbox are as they were given, in the clear.
+pub(super) const V4: &str = "
+CREATE TABLE mesh_marks (
+    peer           BLOB    PRIMARY KEY,
+    epoch          INTEGER NOT NULL,
+    sequence       INTEGER NOT NULL,
+    sum            BLOB    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE mesh_nonces (
+    number         INTEGER PRIMARY KEY,
+    peer           BLOB    NOT NULL,
+    nonce          BLOB    NOT NULL,
+    UNIQUE (peer, nonce)
+) STRICT;
+
+CREATE TABLE mesh_own (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    epoch          INTEGER NOT NULL,
+    reserved       INTEGER NOT NULL,
+    outbox_last    INTEGER NOT NULL,
+    sum            BLOB
+) STRICT;
+INSERT INTO mesh_own VALUES (1, 0, 0, 0, NULL);
+
+CREATE TABLE mesh_outbox (
+    outbox_id      INTEGER PRIMARY KEY,
+    peer           BLOB    NOT NULL,
+    message        BLOB    NOT NULL,
+    not_before_ms  INTEGER NOT NULL,
+    expires_ms     INTEGER NOT NULL,
+    attempts       INTEGER NOT NULL,
+    reason         TEXT,
+    sum            BLOB    NOT NULL
+) STRICT;
+";

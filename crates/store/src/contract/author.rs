@@ -235,7 +235,7 @@ impl Author {
         Ok(())
     }
 
-    fn note_purge(&mut self, scope: Scope) {
+    pub(super) fn note_purge(&mut self, scope: Scope) {
         self.compaction.iter_mut().for_each(|(_, purged)| _ = purged.insert(scope));
     }
 

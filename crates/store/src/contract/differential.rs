@@ -7,16 +7,25 @@ use super::{
     Backend,
     author::{Author, LEASE_MS, OWNERS, WORKERS},
     graph::{Graph, asking, name, step},
-    scopes,
+    mesh, plans, scopes,
     snapshot::Snapshot,
 };
-use crate::{Batch, Error, Reader, Store, memory::MemoryStore, verify};
+use crate::{
+    Batch, Error, Reader, Store,
+    memory::MemoryStore,
+    mesh::{Changes, Limits, Traffic},
+    verify,
+};
 use relaymesh_core::{
     id::{TaskId, ThreadId},
+    inbound::Mark,
     kernel::Rows,
     lanes::Priority,
     message::State,
-    op::{CancelMode, Held, HeldLock, HeldMessage, Scope},
+    op::{Body, CancelMode, Held, HeldLock, HeldMessage, Scope},
+    outbound::{self, OutboxId},
+    plan::{Item, Status as ItemStatus},
+    sign::Fingerprint,
     task::{
         Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, RetryPolicy, StepSpec},
@@ -32,12 +41,14 @@ pub fn differential<A: Backend, B: Backend>(seeds: impl IntoIterator<Item = u64>
         let mut dice = Dice(seed);
         let (mut a, mut b) = (Side::<A>::new(), Side::<B>::new());
         let mut author = Author::resume(&mut a.store().reader().unwrap());
+        let mut traffic = Traffic::new(Limits::default());
         for commit in 0..COMMITS {
             for _ in 0..dice.below(COMMANDS_MAX) {
                 command(&mut author, &mut dice);
             }
             upkeep(&mut author, &mut dice, &mut a.store().reader().unwrap());
-            let batch = author.take();
+            let mut batch = author.take();
+            talk(&mut traffic, &mut dice, &mut batch.mesh);
             a.commit(&batch);
             b.commit(&batch);
             if dice.below(4) == 0 && !batch.ops.is_empty() {
@@ -102,8 +113,9 @@ impl<B: Backend> Restart for Side<B> {
 /// One random command. Most are possible; those that are not are refused by the kernel and leave nothing behind.
 fn command(author: &mut Author, dice: &mut Dice) {
     author.now_ms += [0, 1, 50, 2_000, LEASE_MS][dice.index(5)];
-    match dice.below(8) {
+    match dice.below(9) {
         0 => return lock(author, dice),
+        8 => return planning(author, dice),
         1 => return message(author, dice),
         // Refused the second time, which is a possible answer.
         2 if dice.below(3) == 0 => return drop(author.create_namespace(["people", "p", "q", "r"][dice.index(4)], "q")),
@@ -142,6 +154,31 @@ fn upkeep<R: Reader>(author: &mut Author, dice: &mut Dice, reader: &mut R) {
     }
 }
 
+/// Envelopes come, numbers are reserved, and something waits for a peer.
+fn talk(traffic: &mut Traffic, dice: &mut Dice, changes: &mut Changes) {
+    let peer = dice.below(3) as u8 + 1;
+    for _ in 0..dice.below(4) {
+        let Mark { epoch, sequence } =
+            traffic.high_water(&mesh::arrived(peer, 1, 1, 1).peer()).unwrap_or(Mark { epoch: 1, sequence: 0 });
+        let arrival = mesh::arrived(peer, epoch, (sequence + dice.below(3)).max(1), dice.below(1_000));
+        // A refusal is a possible answer.
+        let _ = traffic.admit(&arrival, changes);
+    }
+    let id = OutboxId(dice.below(20));
+    match dice.below(6) {
+        0 => _ = traffic.reserve(dice.below(9), changes),
+        1 | 2 => {
+            let (peer_fp, message) = (Fingerprint([peer; 32]), vec![peer; dice.index(50)]);
+            let item =
+                outbound::Item { peer_fp, message, not_before_ms: 9, expires_ms: u64::MAX, attempts: 0, reason: None };
+            drop(traffic.enqueue(item, changes));
+        }
+        3 => drop(traffic.fail(id, "unreachable", dice.below(99), changes)),
+        4 => drop(traffic.remove(id, changes)),
+        _ => {}
+    }
+}
+
 /// Somebody sends a message, takes one, or is done with one.
 fn message(author: &mut Author, dice: &mut Dice) {
     let thread = ThreadId::new(1, u128::from(dice.below(2)));
@@ -162,6 +199,26 @@ fn message(author: &mut Author, dice: &mut Dice) {
         (1, _, Some(taken)) => author.acknowledge(thread, taken),
         _ => drop(author.send(thread, ["reviewer", "writer"][dice.index(2)], lane)),
     }
+}
+
+/// Somebody plans something more, or comes on with it.
+fn planning(author: &mut Author, dice: &mut Dice) {
+    let plan = plans::plan(u128::from(dice.below(4)));
+    let Some((Some(Rows::Plan(rows)), _)) = author.scopes.get(&plan) else {
+        // Refused if it was purged.
+        return drop(author.begin_plan(plan));
+    };
+    let items: Vec<&Item> = rows.items.values().collect();
+    let (any, other) = (items[dice.index(items.len())].clone(), items[dice.index(items.len())].id);
+    let status = [ItemStatus::Active, ItemStatus::Blocked, ItemStatus::Done, ItemStatus::Dropped][dice.index(4)];
+    // Refused if it does not fit, which is a possible answer.
+    let _ = match dice.below(9) {
+        0..4 => author.add_item(plan, dice.below(40).into(), &any),
+        4 => author.say_about(plan, Body::RemoveItem { seen: any.seen() }),
+        5 => author.say_about(plan, Body::MoveItem { seen: any.seen(), parent: other, place: dice.below(9) }),
+        6 => author.purge_plan(plan),
+        _ => author.set_item(plan, &any, status),
+    };
 }
 
 /// Somebody takes a lock, or gives one back.
@@ -242,10 +299,10 @@ fn graph(dice: &mut Dice, now_ms: u64) -> Graph {
 }
 
 /// SplitMix64: small, and the same everywhere.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -253,7 +310,7 @@ impl Dice {
         (z ^ (z >> 31)) % end
     }
 
-    fn index(&mut self, len: usize) -> usize {
+    pub(super) fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 }

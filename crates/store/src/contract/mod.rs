@@ -27,12 +27,14 @@ pub mod life;
 pub mod log;
 pub mod mesh;
 pub mod namespaces;
+pub mod plans;
 pub mod queues;
 pub mod readers;
 pub mod restart;
 pub mod rows;
 pub mod scopes;
 pub mod snapshot;
+pub mod traffic;
 pub mod world;
 
 use crate::{Error, Store};
@@ -132,10 +134,19 @@ macro_rules! contract_suite {
         );
         $crate::contract_area!($backend, namespaces:
             a_namespace_comes_back,
-            namespaces_are_listed_after_everything_else,
+            namespaces_are_listed_right_after_the_log,
             the_state_hash_covers_namespaces,
             a_namespace_is_not_created_twice,
             a_namespace_outlives_its_op,
+        );
+        $crate::contract_area!($backend, plans:
+            a_plan_comes_back_with_its_items,
+            plans_are_listed_last,
+            the_state_hash_covers_plans,
+            an_item_that_went_and_came_again_in_one_batch_is_the_new_one,
+            an_item_is_not_created_twice,
+            a_purged_plan_is_gone_and_its_ops_may_go,
+            a_plan_is_rebuilt_from_its_ops,
         );
         $crate::contract_area!($backend, life:
             a_purged_task_is_gone_with_its_key,
@@ -162,6 +173,19 @@ macro_rules! contract_suite {
             a_journal_alone_moves_no_head,
             what_is_used_adds_up,
             what_is_used_does_not_overflow,
+        );
+        $crate::contract_area!($backend, traffic:
+            a_new_store_knows_of_no_traffic,
+            what_was_decided_is_restored_from_what_was_kept,
+            what_waits_comes_back_whole,
+            traffic_alone_moves_no_head,
+            an_effect_and_its_admission_are_one_commit,
+            a_refused_batch_leaves_neither_op_nor_nonce,
+            a_second_admission_takes_its_effect_along,
+            nonces_come_once_and_marks_only_grow,
+            numbers_of_a_sender_only_grow,
+            ids_of_the_outbox_are_given_once,
+            traffic_of_one_batch_is_in_order,
         );
         $crate::contract_area!($backend, atomicity:
             a_task_that_exists_is_not_created,

@@ -1,6 +1,6 @@
 //! Promises about namespaces: each is one row that comes once and stays.
 
-use super::{Backend, author::Author, graph::name, scopes::repository, world::World};
+use super::{Backend, author::Author, graph::name, plans::plan, scopes::repository, world::World};
 use crate::{Reader, memory::MemoryStore, verify};
 use relaymesh_core::{
     id::{NamespaceId, NodeId},
@@ -42,19 +42,21 @@ pub fn a_namespace_comes_back<B: Backend>() {
     }
 }
 
-/// All namespaces, and nothing else, are listed after the scope of the log: that is how a start finds them.
-pub fn namespaces_are_listed_after_everything_else<B: Backend>() {
+/// All namespaces are listed right after the scope of the log, before plans: that is how a start finds them.
+pub fn namespaces_are_listed_right_after_the_log<B: Backend>() {
     let mut world = World::<B>::new();
     world.author.lock("app", "x").unwrap();
     let names = ["a", "b", "c", "d", "e"];
     for text in names {
         world.author.create_namespace(text, "").unwrap();
     }
+    world.author.begin_plan(plan(1)).unwrap();
     world.commit();
-    let mut expected = names.map(namespace);
+    let mut expected = names.map(namespace).to_vec();
     expected.sort_unstable();
+    expected.push(plan(1));
     let mut found = vec![Scope::Log];
-    for _ in 0..3 {
+    for _ in 0..4 {
         found.extend(world.reader().scopes(found.last().copied(), 2).unwrap());
     }
     assert_eq!(found[1..], expected);

@@ -5,6 +5,7 @@
 use super::author::{OWNERS, WORKERS};
 use crate::{
     ContentKey, Day, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey, StoredOp, TaskFilter,
+    mesh::Kept,
 };
 use relaymesh_core::{
     id::{NodeId, ThreadId, WorkerId},
@@ -65,6 +66,8 @@ pub struct Snapshot {
     pub life: Life,
     /// The repositories and namespaces at the horizon.
     pub snapshot: Vec<(Scope, Rows)>,
+    /// Traffic with other nodes.
+    pub mesh: Kept,
 }
 
 impl Snapshot {
@@ -100,6 +103,7 @@ impl Snapshot {
             snapshot: pages(|last: Option<&(Scope, Rows)>| {
                 reader.snapshot(last.map(|(scope, _)| *scope), PAGE).unwrap()
             }),
+            mesh: reader.mesh().unwrap(),
             head,
             tasks,
             rows,
@@ -134,7 +138,8 @@ impl Snapshot {
             ended,
             rested,
             life,
-            snapshot
+            snapshot,
+            mesh
         );
     }
 }

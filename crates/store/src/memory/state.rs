@@ -3,6 +3,7 @@
 //! Invariant: a batch is checked as a whole before anything of it is applied, and applying it cannot fail. That is all
 //! there is to "all or none" in memory.
 
+use super::mesh::MeshRows;
 use crate::{
     Batch, Content, ContentKey, Day, Error, Head, IdempotencyRow, KeyPut, LeaseConflict, Life, Queue, Run, ScopePut,
     Spend, StepKey, StepPut, StoredOp, TaskPut,
@@ -46,6 +47,7 @@ pub(crate) struct State {
     pub(crate) conflicts: Vec<LeaseConflict>,
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
     pub(crate) spends: BTreeMap<(Day, Name, Name, TaskId), Amount>,
+    pub(super) mesh: MeshRows,
     /// Whether a writer lives.
     pub(crate) writer: bool,
     /// Reads that will fail.
@@ -76,6 +78,7 @@ impl State {
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
             spends: BTreeMap::new(),
+            mesh: MeshRows::default(),
             writer: false,
             reads_to_fail: 0,
             fault: None,
@@ -134,6 +137,11 @@ impl State {
                 Some(&mut self.scopes.get_mut(&(Scope::Repository(id), Some(token.to_bytes())))?.bytes)
             }
             RowKey::Namespace(id) => Some(&mut self.scopes.get_mut(&(Scope::Namespace(id), None))?.bytes),
+            RowKey::Plan(id) => Some(&mut self.scopes.get_mut(&(Scope::Plan(id), None))?.bytes),
+            RowKey::PlanItem(id, item) => {
+                Some(&mut self.scopes.get_mut(&(Scope::Plan(id), Some(item.to_bytes())))?.bytes)
+            }
+            RowKey::Register(register) => Some(&mut self.scopes.get_mut(&(Scope::Register(register), None))?.bytes),
             RowKey::Thread(id) => Some(&mut self.scopes.get_mut(&(Scope::Thread(id), None))?.bytes),
             RowKey::Message(id, message) => {
                 Some(&mut self.scopes.get_mut(&(Scope::Thread(id), Some(message.to_bytes())))?.bytes)
@@ -158,6 +166,7 @@ impl State {
         if let Some(run) = batch.runs.iter().find(|run| run.stub.pos > horizon || run.first > run.stub.pos) {
             return Err(conflict(format!("ops {} to {} are not below {horizon}", run.first, run.stub.pos)));
         }
+        self.mesh.check(&batch.mesh)?;
         check_rows("content", &self.content, batch.content.iter().map(|content| (content.key, true)))
     }
 
@@ -231,6 +240,8 @@ impl State {
             let sum = self.spends.entry((*day, namespace.clone(), agent.clone(), *task)).or_default();
             *sum = sum.plus(*amount);
         }
+        // It was checked as a whole, so nothing of it is refused here.
+        let _ = self.mesh.put(&batch.mesh);
     }
 
     fn put_key(&mut self, put: &KeyPut) {
@@ -321,6 +332,6 @@ fn check_rows<K: Ord + Debug, V>(
     Ok(())
 }
 
-fn conflict(detail: String) -> Error {
+pub(super) fn conflict(detail: String) -> Error {
     Error::Conflict { detail }
 }

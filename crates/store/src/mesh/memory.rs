@@ -3,12 +3,12 @@
 //! A [`Disk`] outlives the store that it was taken from, so that a test can restart one: what the contract says of restarts is
 //! then asked of this store as of every other.
 
-use super::MeshStore;
+use super::{Changes, Limits, MeshStore, Traffic};
 use crate::Error;
 use relaymesh_core::{
     envelope::Nonce,
-    inbound::{self, Arrival, Inbox, Mark, Refusal},
-    outbound::{self, Block, Exhausted, Failed, Full, Item, Outbox, OutboxId, Sender},
+    inbound::{self, Arrival, Mark, Refusal},
+    outbound::{self, Block, Exhausted, Failed, Full, Item, OutboxId, Sender},
     sign::Fingerprint,
 };
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,14 +21,7 @@ pub struct MemoryMeshStore {
 
 /// What a restart keeps.
 #[derive(Debug, Clone)]
-pub struct Disk(Arc<Mutex<State>>);
-
-#[derive(Debug)]
-struct State {
-    inbox: Inbox,
-    sender: Sender,
-    outbox: Outbox,
-}
+pub struct Disk(Arc<Mutex<Traffic>>);
 
 impl Default for MemoryMeshStore {
     fn default() -> Self {
@@ -45,8 +38,7 @@ impl Default for Disk {
 impl Disk {
     /// A place with nothing in it.
     pub fn new(inbound: inbound::Limits, outbound: outbound::Limits) -> Self {
-        let state = State { inbox: Inbox::new(inbound), sender: Sender::default(), outbox: Outbox::new(outbound) };
-        Self(Arc::new(Mutex::new(state)))
+        Self(Arc::new(Mutex::new(Traffic::new(Limits { inbound, outbound }))))
     }
 
     /// The store in this place.
@@ -61,9 +53,11 @@ impl MemoryMeshStore {
         self.disk.clone()
     }
 
-    /// One step. Whoever panicked in one left the state as it was or as it should be: every rule checks before it changes.
-    fn step<T>(&self, step: impl FnOnce(&mut State) -> T) -> Result<T, Error> {
-        Ok(step(&mut self.disk.0.lock().unwrap_or_else(PoisonError::into_inner)))
+    /// One step. Nobody writes down what changed. Whoever panicked in one left everything as it was or as it should be: every
+    /// rule checks before it changes.
+    fn step<T>(&self, step: impl FnOnce(&mut Traffic, &mut Changes) -> T) -> Result<T, Error> {
+        let mut traffic = self.disk.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(step(&mut traffic, &mut Changes::default()))
     }
 }
 
@@ -71,60 +65,50 @@ impl MeshStore for MemoryMeshStore {
     type Error = Error;
 
     async fn admit(&self, arrival: Arrival) -> Result<Result<(), Refusal>, Error> {
-        self.step(|state| state.inbox.admit(&arrival))
+        self.step(|traffic, changes| traffic.admit(&arrival, changes))
     }
 
     async fn nonce_seen(&self, peer: Fingerprint, nonce: Nonce) -> Result<bool, Error> {
-        self.step(|state| state.inbox.has_seen(&peer, &nonce))
+        self.step(|traffic, _| traffic.has_seen(&peer, &nonce))
     }
 
     async fn high_water(&self, peer: Fingerprint) -> Result<Option<Mark>, Error> {
-        self.step(|state| state.inbox.high_water(&peer))
+        self.step(|traffic, _| traffic.high_water(&peer))
     }
 
     async fn sender(&self) -> Result<Sender, Error> {
-        self.step(|state| state.sender)
+        self.step(|traffic, _| traffic.sender())
     }
 
     async fn reserve(&self, count: u64) -> Result<Result<Block, Exhausted>, Error> {
-        self.step(|state| {
-            let (sender, block) = state.sender.reserve(count)?;
-            state.sender = sender;
-            Ok(block)
-        })
+        self.step(|traffic, changes| traffic.reserve(count, changes))
     }
 
     async fn begin_epoch(&self, epoch: u64) -> Result<bool, Error> {
-        self.step(|state| match state.sender.begin(epoch) {
-            Some(sender) => {
-                state.sender = sender;
-                true
-            }
-            None => false,
-        })
+        self.step(|traffic, changes| traffic.begin_epoch(epoch, changes))
     }
 
     async fn enqueue(&self, item: Item) -> Result<Result<OutboxId, Full>, Error> {
-        self.step(|state| state.outbox.enqueue(item))
+        self.step(|traffic, changes| traffic.enqueue(item, changes))
     }
 
     async fn due(&self, now_ms: u64, limit: usize) -> Result<Vec<(OutboxId, Item)>, Error> {
-        self.step(|state| state.outbox.due(now_ms, limit))
+        self.step(|traffic, _| traffic.due(now_ms, limit))
     }
 
     async fn fail(&self, id: OutboxId, reason: String, not_before_ms: u64) -> Result<Failed, Error> {
-        self.step(|state| state.outbox.fail(id, &reason, not_before_ms))
+        self.step(|traffic, changes| traffic.fail(id, &reason, not_before_ms, changes))
     }
 
     async fn hurry(&self, peer: Fingerprint, now_ms: u64) -> Result<(), Error> {
-        self.step(|state| state.outbox.hurry(&peer, now_ms))
+        self.step(|traffic, changes| traffic.hurry(&peer, now_ms, changes))
     }
 
     async fn remove(&self, id: OutboxId) -> Result<Option<Item>, Error> {
-        self.step(|state| state.outbox.remove(id))
+        self.step(|traffic, changes| traffic.remove(id, changes))
     }
 
     async fn expire(&self, now_ms: u64) -> Result<Vec<(OutboxId, Item)>, Error> {
-        self.step(|state| state.outbox.expire(now_ms))
+        self.step(|traffic, changes| traffic.expire(now_ms, changes))
     }
 }

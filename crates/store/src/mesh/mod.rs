@@ -4,12 +4,19 @@
 //! rebuilt nor compared. The rules are in the kernel ([`relaymesh_core::inbound`], [`relaymesh_core::outbound`]); a store
 //! keeps what they decide. [`MemoryMeshStore`] is the smallest one and the default of whoever embeds a bus (A3).
 //!
+//! There are two doors. [`MeshStore`] is for whoever embeds a bus and has no writer of its own. Whoever has one, as the driver
+//! has, lets [`Traffic`] decide and commits the [`Changes`] with the effects, in one [`Batch`](crate::Batch) (D15).
+//!
 //! What lies here is not encrypted: envelopes are signed, not sealed, so an outbox on disk is readable for whoever reads the
 //! disk.
 
+mod changes;
 mod memory;
+mod traffic;
 
+pub use changes::{Changes, Kept, OutboxPut};
 pub use memory::{Disk, MemoryMeshStore};
+pub use traffic::{Limits, Traffic};
 
 use relaymesh_core::{
     envelope::Nonce,

@@ -93,8 +93,19 @@ impl Folder {
             }
             match scope {
                 Scope::Task(task) => drop(touched.insert(task)),
-                Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log if is_over => {}
-                Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
+                Scope::Thread(_)
+                | Scope::Repository(_)
+                | Scope::Namespace(_)
+                | Scope::Plan(_)
+                | Scope::Register(_)
+                | Scope::Log
+                    if is_over => {}
+                Scope::Thread(_)
+                | Scope::Repository(_)
+                | Scope::Namespace(_)
+                | Scope::Plan(_)
+                | Scope::Register(_)
+                | Scope::Log => {
                     scopes.insert(scope);
                 }
             }
@@ -171,7 +182,12 @@ impl Folder {
                     held.purged = held.rows.take().map(|rows| IdempotencyRow::of(&rows.task));
                 }
             }
-            Scope::Thread(_) | Scope::Repository(_) | Scope::Namespace(_) | Scope::Log => {
+            Scope::Thread(_)
+            | Scope::Repository(_)
+            | Scope::Namespace(_)
+            | Scope::Plan(_)
+            | Scope::Register(_)
+            | Scope::Log => {
                 if let Some((rows, saved)) = self.scopes.get_mut(&scope) {
                     *rows = None;
                     saved.put(scope, None, batch);

@@ -143,6 +143,19 @@ fn step(body: &Body) -> Option<u16> {
         | Body::ExpireMessage { .. }
         | Body::RedriveMessage { .. }
         | Body::CreateNamespace { .. }
+        | Body::AddItem { .. }
+        | Body::ChangeItem { .. }
+        | Body::MoveItem { .. }
+        | Body::SetItemStatus { .. }
+        | Body::RemoveItem { .. }
+        | Body::RouteKind { .. }
+        | Body::DesignateCoordinator { .. }
+        | Body::DelegateUcan { .. }
+        | Body::RevokeUcan { .. }
+        | Body::FreezeNode { .. }
+        | Body::SetSetting { .. }
+        | Body::SetFeatureLevel { .. }
+        | Body::Seal { .. }
         | Body::PurgeScope {}
         | Body::AuditEvent { .. }
         | Body::Checkpoint { .. } => None,

@@ -5,14 +5,20 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, MessageId, NamespaceId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
+    id::{
+        ItemId, LeaseToken, MessageId, NamespaceId, NodeId, OpId, PlanId, RepositoryId, RequestId, TaskId, ThreadId,
+        WorkerId,
+    },
     lanes::Priority,
     lock::{Case, Key, Mode},
     message::{Asks, Draft},
     name::Name,
     op::{
-        Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, Via, WriteClass,
+        Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, SeenItem, Via,
+        WriteClass,
     },
+    plan::{ItemKind, NewItem, Status},
+    register::Register,
     row::StateHash,
     task::spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
 };
@@ -61,13 +67,19 @@ fn via() -> impl Strategy<Value = Via> {
 }
 
 fn scope() -> impl Strategy<Value = Scope> {
-    (any::<[u8; 16]>(), 0..5u8).prop_map(|(id, sort)| match sort {
+    (any::<[u8; 16]>(), 0..13u8).prop_map(|(id, sort)| match sort {
         0 => Scope::Task(TaskId::from_bytes(id)),
         1 => Scope::Thread(ThreadId::from_bytes(id)),
         2 => Scope::Repository(RepositoryId::from_bytes(id)),
         3 => Scope::Namespace(NamespaceId::from_bytes(id)),
-        _ => Scope::Log,
+        4 => Scope::Plan(PlanId::from_bytes(id)),
+        5 => Scope::Log,
+        sort => Scope::Register(Register::numbered(sort - 6).unwrap()),
     })
+}
+
+fn node() -> impl Strategy<Value = NodeId> {
+    any::<[u8; 16]>().prop_map(NodeId::from_bytes)
 }
 
 pub(super) fn body() -> impl Strategy<Value = Body> {
@@ -166,7 +178,51 @@ fn body_of(kind: Kind) -> BoxedStrategy<Body> {
         Kind::AuditEvent => (name(), vec((name(), any::<String>()), 0..3))
             .prop_map(|(event, about)| Body::AuditEvent { event, about })
             .boxed(),
+        Kind::AddItem => new_item().prop_map(|item| Body::AddItem { item }).boxed(),
+        Kind::ChangeItem => (seen_item(), any::<(String, String)>(), option::of(task()))
+            .prop_map(|(seen, (title, notes), task)| Body::ChangeItem { seen, title, notes, task })
+            .boxed(),
+        Kind::MoveItem => (seen_item(), item(), any::<u64>())
+            .prop_map(|(seen, parent, place)| Body::MoveItem { seen, parent, place })
+            .boxed(),
+        Kind::SetItemStatus => (seen_item(), select(&Status::ALL[..]), any::<String>())
+            .prop_map(|(seen, status, reason)| Body::SetItemStatus { seen, status, reason })
+            .boxed(),
+        Kind::RemoveItem => seen_item().prop_map(|seen| Body::RemoveItem { seen }).boxed(),
+        Kind::RouteKind => (select(vec!["com.example.ocr", "com.example.*"]), option::of(node()))
+            .prop_map(|(text, target)| Body::RouteKind { pattern: text.parse().unwrap(), target })
+            .boxed(),
+        Kind::DesignateCoordinator => node().prop_map(|coordinator| Body::DesignateCoordinator { coordinator }).boxed(),
+        Kind::DelegateUcan => vec(any::<u8>(), 0..64).prop_map(|ucan_bytes| Body::DelegateUcan { ucan_bytes }).boxed(),
+        Kind::RevokeUcan => hash().prop_map(|ucan_cid| Body::RevokeUcan { ucan_cid }).boxed(),
+        Kind::FreezeNode => {
+            (node(), any::<bool>()).prop_map(|(node, frozen)| Body::FreezeNode { node, frozen }).boxed()
+        }
+        Kind::SetSetting => {
+            (name(), option::of(any::<String>())).prop_map(|(name, value)| Body::SetSetting { name, value }).boxed()
+        }
+        Kind::SetFeatureLevel => any::<u32>().prop_map(|level| Body::SetFeatureLevel { level }).boxed(),
+        Kind::Seal => (hlc(), vec(chain_head(), 0..4)).prop_map(|(upto, heads)| Body::Seal { upto, heads }).boxed(),
     }
+}
+
+fn new_item() -> impl Strategy<Value = NewItem> {
+    let place = (select(&ItemKind::ALL[..]), option::of(item()), any::<u64>());
+    (item(), place, any::<(String, String)>(), option::of(task())).prop_map(
+        |(id, (kind, parent, place), (title, notes), task)| NewItem { id, kind, parent, place, title, notes, task },
+    )
+}
+
+fn seen_item() -> impl Strategy<Value = SeenItem> {
+    (item(), any::<(u32, [u8; 16])>()).prop_map(|(item, (rev, by))| SeenItem { item, rev, by: OpId::from_bytes(by) })
+}
+
+fn item() -> impl Strategy<Value = ItemId> {
+    any::<[u8; 16]>().prop_map(ItemId::from_bytes)
+}
+
+fn task() -> impl Strategy<Value = TaskId> {
+    any::<[u8; 16]>().prop_map(TaskId::from_bytes)
 }
 
 fn chain_head() -> impl Strategy<Value = ChainHead> {

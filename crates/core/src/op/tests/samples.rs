@@ -5,12 +5,20 @@ use crate::{
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, MessageId, NamespaceId, NodeId, OpId, RepositoryId, RequestId, TaskId, ThreadId, WorkerId},
+    id::{
+        ItemId, LeaseToken, MessageId, NamespaceId, NodeId, OpId, PlanId, RepositoryId, RequestId, TaskId, ThreadId,
+        WorkerId,
+    },
     lanes::Priority,
     lock::{Case, Mode},
     message::{Asks, Draft},
     name::Name,
-    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, WriteClass},
+    op::{
+        Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, SeenItem,
+        WriteClass,
+    },
+    plan::{ItemKind, NewItem, Status},
+    register::Register,
     row::StateHash,
     task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
 };
@@ -53,8 +61,11 @@ pub(super) fn header_of(kind: Kind, seq: u64) -> Header {
     let repository = Scope::Repository(RepositoryId::of(&name("default"), "github.com/acme/app"));
     let made = name("team-a");
     let thread = Scope::Thread(ThreadId::new(NOW_MS, 8));
-    let scopes = [header(seq).scope, thread, repository, Scope::Log, Scope::Namespace(NamespaceId::of(&made))];
-    let scope = scopes.into_iter().find(|scope| body(kind).fits(*scope)).unwrap();
+    let plan = Scope::Plan(PlanId::new(NOW_MS, 7));
+    let namespace = Scope::Namespace(NamespaceId::of(&made));
+    let scopes = [header(seq).scope, thread, repository, Scope::Log, namespace, plan];
+    let registers = Register::ALL.map(Scope::Register);
+    let scope = scopes.into_iter().chain(registers).find(|scope| body(kind).fits(*scope)).unwrap();
     let namespace = if matches!(scope, Scope::Namespace(_)) { made } else { header(seq).namespace };
     Header { scope, namespace, ..header(seq) }
 }
@@ -197,7 +208,44 @@ pub(super) fn body(kind: Kind) -> Body {
         Kind::FanOut => Body::FanOut { held, count: 300 },
         Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
         Kind::AuditEvent => Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] },
+        Kind::RouteKind => Body::RouteKind { pattern: "com.example.*".parse().unwrap(), target: Some(node(2)) },
+        Kind::DesignateCoordinator => Body::DesignateCoordinator { coordinator: node(2) },
+        Kind::DelegateUcan => Body::DelegateUcan { ucan_bytes: vec![1, 2, 3] },
+        Kind::RevokeUcan => Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") },
+        Kind::FreezeNode => Body::FreezeNode { node: node(2), frozen: true },
+        Kind::SetSetting => Body::SetSetting { name: name("lease_timeout_ms"), value: Some(text("15000")) },
+        Kind::SetFeatureLevel => Body::SetFeatureLevel { level: 2 },
+        Kind::Seal => Body::Seal {
+            upto: hlc(0),
+            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 7, hash: Hash::sha256(b"head") }],
+        },
+        Kind::AddItem => Body::AddItem { item: new_item() },
+        Kind::ChangeItem => {
+            let NewItem { title, notes, task, .. } = new_item();
+            Body::ChangeItem { seen: seen_item(), title, notes, task }
+        }
+        Kind::MoveItem => Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 },
+        Kind::SetItemStatus => {
+            Body::SetItemStatus { seen: seen_item(), status: Status::Blocked, reason: text("no key yet") }
+        }
+        Kind::RemoveItem => Body::RemoveItem { seen: seen_item() },
     }
+}
+
+fn new_item() -> NewItem {
+    NewItem {
+        id: ItemId::new(NOW_MS, 1),
+        kind: ItemKind::Task,
+        parent: Some(ItemId::new(NOW_MS, 2)),
+        place: 1 << 32,
+        title: "Sign the release".to_owned(),
+        notes: "With the key of the team.".to_owned(),
+        task: Some(TaskId::new(NOW_MS, 9)),
+    }
+}
+
+fn seen_item() -> SeenItem {
+    SeenItem { item: ItemId::new(NOW_MS, 1), rev: 300, by: OpId::new(NOW_MS, 4) }
 }
 
 fn message(n: u128) -> MessageId {
@@ -235,7 +283,9 @@ pub(super) fn bytes_of(header: &Header, body: &Body) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of one op of every kind, each in its own place of one chain.
+/// The bytes of one op of every kind, each with the number of its kind for its sequence: a kind that is new changes no
+/// other's bytes.
 pub(super) fn one_of_each() -> Vec<(Kind, Vec<u8>)> {
-    (1u64..).zip(Kind::ALL).map(|(seq, kind)| (*kind, bytes_of(&header_of(*kind, seq), &body(*kind)))).collect()
+    let bytes = |kind: &Kind| (*kind, bytes_of(&header_of(*kind, u64::from(*kind as u16)), &body(*kind)));
+    Kind::ALL.iter().map(bytes).collect()
 }

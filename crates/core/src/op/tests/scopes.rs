@@ -2,18 +2,21 @@
 
 use super::samples::{NOW_MS, body, header, header_of};
 use crate::{
-    id::{NamespaceId, RepositoryId, TaskId, ThreadId},
+    id::{NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     kernel::{Refusal, Rows, apply},
     op::{Header, Kind, Op, Scope},
+    register::Register,
 };
 
-fn scopes() -> [Scope; 5] {
+fn scopes() -> [Scope; 7] {
     [
         Scope::Task(TaskId::new(NOW_MS, 9)),
         Scope::Thread(ThreadId::new(NOW_MS, 9)),
         Scope::Repository(RepositoryId::new(NOW_MS, 9)),
         Scope::Log,
         Scope::Namespace(NamespaceId::new(NOW_MS, 9)),
+        Scope::Plan(PlanId::new(NOW_MS, 9)),
+        Scope::Register(Register::Level),
     ]
 }
 
@@ -21,15 +24,18 @@ fn op(kind: Kind, scope: Scope) -> Op {
     Op { pos: 1, header: Header { scope, ..header(1) }, body: body(kind) }
 }
 
-/// By number, and not by asking the code that is tested: tasks, threads, repositories, the log, namespaces.
-fn belongs(kind: Kind) -> [bool; 5] {
+/// By number, and not by asking the code that is tested: tasks, threads, repositories, the log, namespaces, plans, the level.
+fn belongs(kind: Kind) -> [bool; 7] {
     match kind as u16 {
-        1..=11 | 25 | 28..=30 => [true, false, false, false, false],
-        12..=15 => [false, false, true, false, false],
-        16..=24 => [false, true, false, false, false],
-        26 => [true, true, true, false, true],
-        27 | 32 => [false, false, false, true, false],
-        31 => [false, false, false, false, true],
+        1..=11 | 25 | 28..=30 => [true, false, false, false, false, false, false],
+        12..=15 => [false, false, true, false, false, false, false],
+        16..=24 => [false, true, false, false, false, false, false],
+        26 => [true, true, true, false, true, true, true],
+        27 | 32 => [false, false, false, true, false, false, false],
+        31 => [false, false, false, false, true, false, false],
+        33..=38 | 40 => [false; 7],
+        39 => [false, false, false, false, false, false, true],
+        48..=52 => [false, false, false, false, false, true, false],
         other => panic!("say where kind {other} belongs"),
     }
 }
@@ -61,7 +67,7 @@ fn rows_of_another_sort_than_the_scope_stay_as_they_are() {
 
 #[test]
 fn a_scope_is_written_as_the_id_of_what_it_is() {
-    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_", "log", "nsp_"]) {
+    for (scope, prefix) in scopes().into_iter().zip(["tsk_", "thr_", "rep_", "log", "nsp_", "pln_", "level"]) {
         assert!(scope.to_string().starts_with(prefix), "{scope}");
     }
     assert!(std::mem::size_of::<Scope>() <= 32, "a scope is copied everywhere");

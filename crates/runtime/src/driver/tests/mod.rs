@@ -8,6 +8,7 @@ mod life;
 mod locks;
 mod messages;
 mod namespaces;
+mod plans;
 mod properties;
 mod queue;
 mod reads;

@@ -83,8 +83,10 @@ impl Deliveries {
             }
             crate::task_bodies!()
             | crate::lock_bodies!()
+            | crate::register_bodies!()
             | Body::Checkpoint { .. }
             | Body::CreateNamespace { .. }
+            | crate::plan_bodies!()
             | Body::AuditEvent { .. }
             | Body::RecordArtifact { .. } => Ok(()),
         }

@@ -47,7 +47,7 @@ impl Invariant for Fence {
             Scope::Task(task) => self.steps.op(task, seen, &self.clock),
             Scope::Repository(repository) => self.locks.op(repository, seen, &self.clock),
             Scope::Thread(thread) => self.deliveries.op(thread, seen, &self.clock),
-            Scope::Namespace(_) | Scope::Log => Ok(()),
+            Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) | Scope::Log => Ok(()),
         }
     }
 

@@ -3,11 +3,14 @@
 //! A backend supplies "a fresh store with room for so much", "open it again" and "wait for a future". The envelopes that the
 //! promises admit are really sealed and opened: nothing else can be admitted.
 
+mod differential;
 pub mod inbound;
 pub mod outbound;
 pub mod outbox;
 pub mod restart;
 mod world;
+
+pub use differential::differential;
 
 use crate::mesh::MeshStore;
 use relaymesh_core::{inbound as inbox, outbound as out};
@@ -42,7 +45,12 @@ pub fn ready<F: Future>(future: F) -> F::Output {
 
 /// An envelope with this number as nonce and as sequence, all of one sender.
 pub fn numbered(number: u64) -> inbox::Arrival {
-    world::arrival(1, 0, number, number)
+    arrived(1, 0, number, number)
+}
+
+/// An envelope of this sender with this epoch, sequence and nonce.
+pub fn arrived(sender: u8, epoch: u64, sequence: u64, nonce: u64) -> inbox::Arrival {
+    world::arrival(sender, epoch, sequence, nonce)
 }
 
 /// Expands to one `#[test]` per promise, for a type that is a [`MeshBackend`](crate::contract::mesh::MeshBackend).

@@ -1,0 +1,83 @@
+//! What is read of a node's feeds, whoever keeps them.
+
+use super::{
+    head::SignedHead,
+    place::{FeedId, Place},
+    run::{RUN_OPS_MAX, Run},
+};
+use crate::{hash::Hash, hlc::Hlc, id::NodeId};
+
+/// How many branches of a feed are kept: two are proof enough.
+pub const BRANCHES_MAX: usize = 2;
+/// How many ops of a branch are kept beyond the fork.
+pub const BRANCH_OPS_MAX: u64 = RUN_OPS_MAX as u64;
+/// How many feeds of one origin are kept. Each restore of a node begins one; a liar would begin four thousand million.
+pub const FEEDS_PER_ORIGIN_MAX: usize = 64;
+
+/// Which branch of a feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Branch {
+    /// The one that was known first. An honest feed has no other.
+    Trunk,
+    /// The one that leaves it.
+    Fork,
+}
+
+impl Branch {
+    /// Both.
+    pub const ALL: [Branch; BRANCHES_MAX] = [Self::Trunk, Self::Fork];
+}
+
+/// The end of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tip {
+    /// Which branch.
+    pub branch: Branch,
+    /// The last place that it has in common with the trunk; 0 for the trunk itself.
+    pub since: u64,
+    /// Its newest head. Every branch ends at one.
+    pub head: SignedHead,
+}
+
+/// What lies in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The hash of the op there.
+    pub hash: Hash,
+    /// When it is dated; `None` at place 0.
+    pub hlc: Option<Hlc>,
+}
+
+/// The feeds of a node, to be read. What cannot be read is not there: an implementation says so itself, and the worst that follows
+/// is that something is fetched again.
+pub trait FeedLog {
+    /// The feeds after one, in order, at most so many.
+    fn feeds(&self, after: Option<FeedId>, limit: usize) -> Vec<FeedId>;
+
+    /// How many feeds of an origin there are.
+    fn epochs(&self, origin: NodeId) -> usize;
+
+    /// The ends of a feed's branches, the trunk's first; none if the feed is not here.
+    fn tips(&self, feed: FeedId) -> Vec<Tip>;
+
+    /// What lies in a place of a branch, if the branch reaches it. Up to the fork the branches are one.
+    fn held(&self, feed: FeedId, branch: Branch, seq: u64) -> Option<Held>;
+
+    /// The longest run of a branch from a place on that is within the bounds of runs and whose head is as of `until_ms` or before; if
+    /// there is none, the shortest. At the branch's end it is the head alone. `None` if the branch is not here, or if no head is near enough.
+    fn run(&self, feed: FeedId, branch: Branch, after: u64, until_ms: u64) -> Option<Run>;
+
+    /// The branch on which a place lies, the trunk if both have it.
+    fn find(&self, feed: FeedId, place: Place) -> Option<Branch> {
+        if place.seq == 0 {
+            return (place == feed.start()).then_some(Branch::Trunk);
+        }
+        let has = |branch: &Branch| self.held(feed, *branch, place.seq).is_some_and(|held| held.hash == place.hash);
+        Branch::ALL.into_iter().find(has)
+    }
+
+    /// The last place that the branches of a feed have in common, if it has two.
+    fn forked_at(&self, feed: FeedId) -> Option<u64> {
+        self.tips(feed).get(1).map(|fork| fork.since)
+    }
+}

@@ -1,0 +1,144 @@
+//! L12: nodes that hold the same ops hold the same rows, whatever the order in which registers, work and lies arrived; and folding
+//! again bit by bit comes to the same as folding everything from nothing.
+
+use crate::{
+    author::{Answers, Linked, answers, arrive, insert, root, scope},
+    history::{history, moves, scopes},
+};
+use proptest::prelude::*;
+use relaymesh_core::{
+    fold::{Fold, NoEffect, Standing},
+    id::{NodeId, TaskId},
+    kernel::{Rows, validate},
+    op::Kind,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+fn shuffled(ops: &[Linked], mut seed: u64) -> Vec<Linked> {
+    let mut ops = ops.to_vec();
+    for place in (1..ops.len()).rev() {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ops.swap(place, (seed >> 33) as usize % (place + 1));
+    }
+    ops
+}
+
+/// In any order that keeps that of each chain: as feeds come.
+fn interleaved(ops: &[Linked], seed: u64) -> Vec<Linked> {
+    let mut chains: BTreeMap<NodeId, VecDeque<Linked>> = BTreeMap::new();
+    for linked in ops {
+        chains.entry(linked.op.header.origin).or_default().push_back(linked.clone());
+    }
+    let turns = shuffled(ops, seed);
+    turns.iter().filter_map(|turn| chains.get_mut(&turn.op.header.origin)?.pop_front()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn l12_incremental_is_full_in_whatever_order_and_however_often_one_settles(
+        authors in 2..=5u8, moves in moves(10..120), seeds: [u64; 3], every in 1..9usize, limit in 1..4usize,
+    ) {
+        let ops = history(authors, &moves);
+        let expected = answers(&arrive(&ops).again(), &ops);
+        same(&answers(&arrive(&ops), &ops), &expected, &ops)?;
+        for seed in seeds {
+            let mut fold = Fold::of_mesh(root());
+            for (at, linked) in shuffled(&ops, seed).iter().enumerate() {
+                insert(&mut fold, linked);
+                if at.is_multiple_of(every) {
+                    fold.settle(limit);
+                    fold.sum_up();
+                }
+            }
+            fold.settle(usize::MAX);
+            prop_assert_eq!(fold.lag(), 0);
+            same(&answers(&fold, &ops), &expected, &ops)?;
+            for rows in scopes().into_iter().filter_map(|scope| fold.rows(scope)) {
+                prop_assert_eq!(validate(rows), Ok(()));
+            }
+        }
+    }
+
+    /// Whatever turns up after a seal changes nothing that was stable.
+    #[test]
+    fn d29_what_is_stable_stays_as_it_is(authors in 2..=5u8, moves in moves(40..160), seed: u64) {
+        let ops = history(authors, &moves);
+        let mut fold = Fold::of_mesh(root());
+        let mut stable: BTreeMap<u128, _> = BTreeMap::new();
+        let mut seals = Vec::new();
+        for linked in interleaved(&ops, seed) {
+            insert(&mut fold, &linked);
+            fold.settle(usize::MAX);
+            // A late word of the owner may take seals back: on the owner everything rests. Nothing else may.
+            let now = fold.registers().unwrap().seals().all().to_vec();
+            if !now.starts_with(&seals) {
+                stable.clear();
+            }
+            seals = now;
+            for number in 0..8u128 {
+                let task = TaskId::new(0, number);
+                let rows = fold.rows(scope(number)).cloned();
+                let Some(head) = rows.as_ref().map(Rows::head) else { continue };
+                let known = stable.get(&number).filter(|(_, upto)| head <= *upto);
+                if let Some((known, _)) = known {
+                    prop_assert_eq!(known, &rows);
+                }
+                if let (Standing::Stable, Some(upto)) = (fold.standing(task), fold.stable_upto()) {
+                    stable.insert(number, (rows, upto));
+                }
+            }
+        }
+    }
+}
+
+/// Histories are worth something only if things happen in them.
+#[test]
+fn histories_of_meshes_are_not_all_refusals() {
+    use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
+    let mut runner = TestRunner::deterministic();
+    let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for _ in 0..150 {
+        let moves = moves(30..150).new_tree(&mut runner).unwrap().current();
+        let ops = history(4, &moves);
+        let fold = arrive(&ops);
+        for linked in &ops {
+            match fold.no_effect(linked.op.header.scope, linked.op.header.op_id) {
+                None => *kinds.entry(linked.op.body.kind()).or_default() += 1,
+                Some(reason) => *reasons.entry(short(reason)).or_default() += 1,
+            }
+        }
+    }
+    let registers = Kind::ALL.iter().filter(|kind| (33..=40).contains(&(**kind as u16)));
+    let never: Vec<_> = registers.chain([&Kind::CompleteJob]).filter(|kind| !kinds.contains_key(kind)).collect();
+    assert!(never.is_empty(), "{never:?} never took effect: {kinds:?}");
+    let wanted = ["frozen", "waiting", "unauthorised", "sealed_out", "superseded", "refused"];
+    assert!(wanted.iter().all(|reason| reasons.contains_key(reason)), "{reasons:?}");
+}
+
+/// Why first: it is shorter than rows.
+fn same(found: &Answers, expected: &Answers, ops: &[Linked]) -> Result<(), TestCaseError> {
+    for ((one, other), linked) in found.2.iter().zip(&expected.2).zip(ops) {
+        let header = &linked.op.header;
+        prop_assert_eq!(one, other, "{:?} of {} at {}", linked.op.body.kind(), header.scope, header.hlc);
+    }
+    prop_assert_eq!(found, expected);
+    Ok(())
+}
+
+fn short(reason: &NoEffect) -> &'static str {
+    match reason {
+        NoEffect::Refused(_) => "refused",
+        NoEffect::SameTime(_) => "same_time",
+        NoEffect::Frozen { .. } => "frozen",
+        NoEffect::Waiting { .. } => "waiting",
+        NoEffect::CausalCycle { .. } => "cycle",
+        NoEffect::Unauthorised(_) => "unauthorised",
+        NoEffect::SealedOut { .. } => "sealed_out",
+        NoEffect::Superseded { .. } => "superseded",
+        NoEffect::KeyTaken { .. } => "key_taken",
+        NoEffect::TooManyDependencies { .. } => "too_many",
+    }
+}

@@ -1,0 +1,71 @@
+//! Results that do not count any more are kept, linked and told; and so is work that stands on them.
+
+use crate::author::{Linked, START_MS, arrive, complete, insert, mesh, scope, submit, task};
+use relaymesh_core::{fold::News, id::TaskId, op::Body, task::Status};
+
+/// The second node has done the first step of two; the third one had claimed it earlier, which nobody heard of.
+fn story() -> (Vec<Linked>, Vec<Linked>, [Linked; 2]) {
+    let (mut authors, known) = mesh(3);
+    let submitted = authors[0].say(scope(1), START_MS + 1, submit("k", &["a", "b"]));
+    (1..3).for_each(|who| authors[who].hear(&submitted, START_MS + 2));
+    let early = authors[2].claim(1, 0);
+    let early = authors[2].say(scope(1), START_MS + 3, early);
+    let claim = authors[1].claim(1, 0);
+    let claim = authors[1].say(scope(1), START_MS + 5, claim);
+    let done = authors[1].say(scope(1), START_MS + 6, complete(&claim, 1, "mine"));
+    authors[1].cites = vec![done.op.header.op_id];
+    let next = authors[1].claim(1, 1);
+    let next = authors[1].say(scope(1), START_MS + 7, next);
+    let other = authors[2].say(scope(1), START_MS + 8, complete(&early, 1, "theirs"));
+    (known, vec![submitted, claim, done, next], [early, other])
+}
+
+#[test]
+fn d29_a_displaced_result_is_kept_linked_and_told() {
+    let (known, ops, [early, other]) = story();
+    let mut fold = arrive(known.iter().chain(&ops));
+    assert_eq!(task(&fold, 1).steps[0].status, Status::Success);
+    insert(&mut fold, &early);
+    let op = ops[2].op.header.op_id;
+    let told = fold.poll_news();
+    assert_eq!(told, Some(News::Displaced { task: TaskId::new(0, 1), step: 0, op, by: None }));
+    insert(&mut fold, &other);
+    let results = fold.results_of(TaskId::new(0, 1));
+    assert_eq!(results.len(), 2, "both are kept");
+    assert_eq!((results[0].op, results[0].counts, results[0].superseded_by), (op, false, Some(other.op.header.op_id)));
+    assert!(results[1].counts && results[1].superseded_by.is_none());
+}
+
+#[test]
+fn a_step_that_was_begun_with_a_result_which_does_not_count_any_more_is_marked_and_not_run_again() {
+    let (known, mut ops, [early, other]) = story();
+    let fold = arrive(known.iter().chain(&ops));
+    assert_eq!(fold.stale_inputs(TaskId::new(0, 1)), Vec::<u16>::new());
+    ops.extend([early, other]);
+    // The claim on the second step was made before the first was done, as it turns out: it does not count.
+    let fold = arrive(known.iter().chain(&ops));
+    assert_eq!(task(&fold, 1).steps[1].status, Status::Pending);
+    assert!(matches!(&ops[3].op.body, Body::ClaimWork { step: 1, .. }));
+}
+
+#[test]
+fn stale_input_is_seen_where_the_claim_still_counts() {
+    let (mut authors, known) = mesh(3);
+    let submitted = authors[0].say(scope(1), START_MS + 1, submit("k", &["a", "b"]));
+    (1..3).for_each(|who| authors[who].hear(&submitted, START_MS + 2));
+    let early = authors[2].claim(1, 0);
+    let early = authors[2].say(scope(1), START_MS + 3, early);
+    let other = authors[2].say(scope(1), START_MS + 4, complete(&early, 1, "theirs"));
+    let claim = authors[1].claim(1, 0);
+    let claim = authors[1].say(scope(1), START_MS + 5, claim);
+    let done = authors[1].say(scope(1), START_MS + 6, complete(&claim, 1, "mine"));
+    authors[1].cites = vec![done.op.header.op_id];
+    let next = authors[1].claim(1, 1);
+    let next = authors[1].say(scope(1), START_MS + 7, next);
+    let mut fold = arrive(known.iter().chain([&submitted, &claim, &done, &next]));
+    assert!(fold.stale_inputs(TaskId::new(0, 1)).is_empty());
+    insert(&mut fold, &early);
+    insert(&mut fold, &other);
+    assert_eq!(fold.stale_inputs(TaskId::new(0, 1)), [1], "it was begun with what the second node had said");
+    assert_eq!(task(&fold, 1).steps[1].status, Status::Running, "and goes on");
+}
