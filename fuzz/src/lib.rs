@@ -19,10 +19,12 @@ pub mod content;
 pub mod door;
 pub mod envelope;
 pub mod expr;
+pub mod feed;
 pub mod ids;
 pub mod locks;
 pub mod mutate;
 pub mod op;
+pub mod parcel;
 pub mod request;
 pub mod row;
 pub mod samples;
@@ -55,7 +57,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope door bulk }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope parcel door bulk feed }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

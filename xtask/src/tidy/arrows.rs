@@ -1,6 +1,7 @@
 //! Who may depend on whom. The table is the architecture; the manifests have to agree with it.
 //!
-//! `cli → api → runtime → {agents, store} → core`, and a concrete store is known to the binary and to the fuzz targets alone. The
+//! `cli → api → {runtime, mesh} → {agents, store} → core`, and a concrete store is known to the binary and to the fuzz targets alone. There is
+//! one exception: `mesh` names one behind a feature that is off, for whoever embeds a bus and has no binary of ours (A4). The
 //! simulator stands beside the binary: it drives the runtime, and nothing depends on it.
 
 use serde_json::Value;
@@ -12,6 +13,8 @@ struct Arrows {
     package: &'static str,
     /// What it ships with.
     normal: &'static [&'static str],
+    /// What it ships with only if a feature says so.
+    optional: &'static [&'static str],
     /// What its tests may use besides.
     dev: &'static [&'static str],
 }
@@ -25,22 +28,25 @@ const API: &str = "relaymesh-api";
 const CLI: &str = "relaymesh";
 const FUZZ: &str = "relaymesh-fuzz";
 const SIM: &str = "relaymesh-sim";
+const MESH: &str = "relaymesh-mesh";
 const FAKE: &str = "relaymesh-fake-model";
 
-const TABLE: [Arrows; 11] = [
-    Arrows { package: CORE, normal: &[], dev: &[] },
-    Arrows { package: STORE, normal: &[CORE], dev: &[] },
-    Arrows { package: SQLITE, normal: &[STORE, CORE], dev: &[] },
-    Arrows { package: AGENTS, normal: &[CORE], dev: &[FAKE] },
-    Arrows { package: RUNTIME, normal: &[AGENTS, STORE, CORE], dev: &[SQLITE] },
-    Arrows { package: API, normal: &[RUNTIME, AGENTS, STORE, CORE], dev: &[] },
-    Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], dev: &[FAKE] },
+const TABLE: [Arrows; 12] = [
+    Arrows { package: CORE, normal: &[], optional: &[], dev: &[] },
+    Arrows { package: STORE, normal: &[CORE], optional: &[], dev: &[] },
+    Arrows { package: SQLITE, normal: &[STORE, CORE], optional: &[], dev: &[] },
+    Arrows { package: AGENTS, normal: &[CORE], optional: &[], dev: &[FAKE] },
+    Arrows { package: RUNTIME, normal: &[AGENTS, STORE, CORE], optional: &[], dev: &[SQLITE] },
+    // The tests of an embedded bus run on both stores: by a dependency on itself with the feature.
+    Arrows { package: MESH, normal: &[STORE, CORE], optional: &[SQLITE], dev: &[MESH] },
+    Arrows { package: API, normal: &[RUNTIME, AGENTS, STORE, CORE], optional: &[], dev: &[] },
+    Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], optional: &[], dev: &[FAKE] },
     // A tool for developers: it calls every decoder, wherever it is.
-    Arrows { package: FUZZ, normal: &[CLI, SQLITE, STORE, CORE], dev: &[] },
-    Arrows { package: SIM, normal: &[RUNTIME, STORE, CORE], dev: &[] },
+    Arrows { package: FUZZ, normal: &[CLI, MESH, SQLITE, STORE, CORE], optional: &[], dev: &[] },
+    Arrows { package: SIM, normal: &[RUNTIME, STORE, CORE], optional: &[], dev: &[] },
     // A model that real agent tools talk to in tests.
-    Arrows { package: FAKE, normal: &[], dev: &[] },
-    Arrows { package: "xtask", normal: &[], dev: &[] },
+    Arrows { package: FAKE, normal: &[], optional: &[], dev: &[] },
+    Arrows { package: "xtask", normal: &[], optional: &[], dev: &[] },
 ];
 
 /// Packages whose code computes and does nothing else.
@@ -84,6 +90,10 @@ pub(super) fn check(tree: &Tree, metadata: &Value) -> Vec<Finding> {
         for dependency in package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default() {
             let target = dependency["name"].as_str().unwrap_or_default();
             let is_dev = dependency["kind"].as_str() == Some("dev");
+            let is_optional = dependency["optional"].as_bool() == Some(true);
+            if is_optional && arrows.optional.contains(&target) {
+                continue;
+            }
             if let Some((problem, remedy)) = wrong(arrows, target, is_dev, ours.contains(&target)) {
                 findings.push(Finding::new(manifest, tree.line_of(manifest, target), problem, remedy));
             }
@@ -156,6 +166,18 @@ mod tests {
     #[test]
     fn a_concrete_store_is_for_the_binary_alone() {
         assert!(found(RUNTIME, &[(SQLITE, None)])[0].contains("only the binary names a concrete store"));
+    }
+
+    #[test]
+    fn an_embedded_bus_names_a_store_behind_a_feature_alone() {
+        let dependency = |optional: bool| json!({ "name": SQLITE, "kind": null, "optional": optional });
+        let check = |package: &str, optional| {
+            let package = json!({ "name": package, "manifest_path": "/w/m", "dependencies": [dependency(optional)] });
+            let known = TABLE.iter().map(|a| json!({ "name": a.package, "dependencies": [] }));
+            let packages: Vec<_> = known.chain([package]).collect();
+            check(&Tree::of(&[]), &json!({ "workspace_root": "/w", "packages": packages })).len()
+        };
+        assert_eq!([check(MESH, true), check(MESH, false), check(RUNTIME, true)], [0, 1, 1]);
     }
 
     #[test]
