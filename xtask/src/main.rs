@@ -84,7 +84,9 @@ enum Command {
         seconds: u32,
     },
     /// Run the driver in simulated worlds: one seed decides everything that happens in one of them
-    #[command(after_help = "Examples: cargo xtask sim --seeds 10000\n          cargo xtask sim --seed 42 | less")]
+    #[command(
+        after_help = "Examples: cargo xtask sim --seeds 10000\n          cargo xtask sim --seed 42 | less\n          cargo xtask sim --net --seeds 10000"
+    )]
     Sim {
         /// Run this seed alone and print everything that happens
         #[arg(long, conflicts_with_all = ["seeds", "from"])]
@@ -98,6 +100,9 @@ enum Command {
         /// One JSON object a line
         #[arg(long)]
         json: bool,
+        /// Meshes of several nodes in a hostile network instead of one node
+        #[arg(long)]
+        net: bool,
     },
     /// Build the release binary and run its benchmark, passing the arguments on
     #[command(after_help = "Example: cargo xtask bench kernel --quick")]
@@ -119,9 +124,10 @@ fn main() -> ExitCode {
         Command::Tools => tools::run(&workspace),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),
         Command::Fuzz { target, seconds } => fuzz::run(&workspace, target.as_deref(), seconds),
-        Command::Sim { seed, seeds, from, json } => {
+        Command::Sim { seed, seeds, from, json, net } => {
             let worlds = seed.map_or(sim::Worlds::Many { seeds, from }, sim::Worlds::One);
-            sim::run(&workspace, &worlds, json)
+            let nodes = if net { sim::Nodes::Mesh } else { sim::Nodes::One };
+            sim::run(&workspace, &worlds, nodes, json)
         }
         Command::Bench { arguments } => bench::run(&workspace, arguments),
     });

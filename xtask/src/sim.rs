@@ -13,12 +13,22 @@ pub(crate) enum Worlds {
     Many { seeds: u64, from: u64 },
 }
 
-pub(crate) fn run(workspace: &Workspace, worlds: &Worlds, json: bool) -> Result {
-    command(worlds, json).run(&workspace.root)
+/// One node, or a mesh of several in a hostile network.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nodes {
+    /// One.
+    One,
+    /// Several.
+    Mesh,
 }
 
-fn command(worlds: &Worlds, json: bool) -> Cmd {
+pub(crate) fn run(workspace: &Workspace, worlds: &Worlds, nodes: Nodes, json: bool) -> Result {
+    command(worlds, nodes, json).run(&workspace.root)
+}
+
+fn command(worlds: &Worlds, nodes: Nodes, json: bool) -> Cmd {
     let simulator = Cmd::cargo("run --quiet --release --locked -p relaymesh-sim --");
+    let simulator = if nodes == Nodes::Mesh { simulator.arg("--net") } else { simulator };
     let simulator = match worlds {
         Worlds::One(seed) => simulator.arg("--seed").arg(seed.to_string()),
         Worlds::Many { seeds, from } => {
@@ -34,9 +44,9 @@ mod tests {
 
     #[test]
     fn seeds_reach_the_simulator() {
-        let one = command(&Worlds::One(7), true).to_string();
+        let one = command(&Worlds::One(7), Nodes::One, true).to_string();
         assert!(one.ends_with("-p relaymesh-sim -- --seed 7 --json"), "{one}");
-        let many = command(&Worlds::Many { seeds: 10, from: 3 }, false).to_string();
-        assert!(many.ends_with("-- --seeds 10 --from 3"), "{many}");
+        let many = command(&Worlds::Many { seeds: 10, from: 3 }, Nodes::Mesh, false).to_string();
+        assert!(many.ends_with("-- --net --seeds 10 --from 3"), "{many}");
     }
 }

@@ -21,6 +21,33 @@ macro_rules! absent_bodies {
             | relaymesh_core::op::Body::Checkpoint { .. }
             | relaymesh_core::op::Body::CreateNamespace { .. }
             | relaymesh_core::op::Body::AuditEvent { .. }
+            | crate::plan_bodies!()
+            | crate::register_bodies!()
+    };
+}
+
+/// Ops about plans, as a pattern. Nobody here writes any.
+macro_rules! plan_bodies {
+    () => {
+        relaymesh_core::op::Body::AddItem { .. }
+            | relaymesh_core::op::Body::ChangeItem { .. }
+            | relaymesh_core::op::Body::MoveItem { .. }
+            | relaymesh_core::op::Body::SetItemStatus { .. }
+            | relaymesh_core::op::Body::RemoveItem { .. }
+    };
+}
+
+/// Words of registers, as a pattern. One node alone says none.
+macro_rules! register_bodies {
+    () => {
+        relaymesh_core::op::Body::RouteKind { .. }
+            | relaymesh_core::op::Body::DesignateCoordinator { .. }
+            | relaymesh_core::op::Body::DelegateUcan { .. }
+            | relaymesh_core::op::Body::RevokeUcan { .. }
+            | relaymesh_core::op::Body::FreezeNode { .. }
+            | relaymesh_core::op::Body::SetSetting { .. }
+            | relaymesh_core::op::Body::SetFeatureLevel { .. }
+            | relaymesh_core::op::Body::Seal { .. }
     };
 }
 
@@ -68,7 +95,7 @@ macro_rules! task_bodies {
             | relaymesh_core::op::Body::FanOut { .. }
     };
 }
-pub(crate) use {absent_bodies, lock_bodies, message_bodies, task_bodies};
+pub(crate) use {absent_bodies, lock_bodies, message_bodies, plan_bodies, register_bodies, task_bodies};
 
 mod actor;
 mod call;
@@ -78,6 +105,7 @@ pub mod history;
 pub mod invariant;
 mod keys;
 mod ledger;
+pub mod net;
 mod node;
 mod plan;
 mod report;

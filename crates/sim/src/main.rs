@@ -1,7 +1,11 @@
 //! `cargo xtask sim` ends up here: one seed with its whole trace, or many seeds with their totals.
 
 use clap::Parser;
-use relaymesh_sim::{Report, Totals, run};
+use relaymesh_sim::{
+    Report, Totals,
+    net::{self, NetTotals},
+    run,
+};
 use std::{
     process::ExitCode,
     sync::atomic::{AtomicU64, Ordering},
@@ -32,12 +36,17 @@ struct Arguments {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    /// Meshes of several nodes in a hostile network
+    #[arg(long)]
+    net: bool,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let failed = match arguments.seed {
+        Some(seed) if arguments.net => one_mesh(seed),
         Some(seed) => one(seed, arguments.json),
+        None if arguments.net => many_meshes(&arguments),
         None => many(&arguments),
     };
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -111,4 +120,56 @@ fn share(next: &AtomicU64, end: u64, arguments: &Arguments, told: &AtomicU64) ->
             eprintln!("  {done} of {} seeds", arguments.seeds);
         }
     }
+}
+
+/// Runs one mesh; true when it failed.
+fn one_mesh(seed: u64) -> bool {
+    let began = Instant::now();
+    let report = net::run(seed);
+    let mut totals = NetTotals::default();
+    totals.add(&report);
+    println!("hash of all events {}", report.events);
+    print!("{}", totals.summary(began.elapsed().as_secs_f64()));
+    totals.failed.iter().for_each(|(_, why)| println!("{why}"));
+    !report.passed()
+}
+
+/// Runs many meshes; true when one failed.
+fn many_meshes(arguments: &Arguments) -> bool {
+    let began = Instant::now();
+    let next = AtomicU64::new(arguments.from);
+    let end = arguments.from + arguments.seeds;
+    let mut totals = NetTotals::default();
+    let share = || {
+        let mut totals = NetTotals::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                return totals;
+            }
+            let report = net::run(seed);
+            totals.add(&report);
+            if !report.passed() {
+                eprintln!("{}", report.failure());
+            }
+            let done = seed + 1 - arguments.from;
+            if done.is_multiple_of((arguments.seeds / 20).max(1)) {
+                eprintln!("  {done} of {} seeds", arguments.seeds);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..arguments.threads.clamp(1, THREADS_MAX)).map(|_| scope.spawn(share)).collect();
+        for thread in running {
+            totals.merge(thread.join().expect("a run catches its own panics"));
+        }
+    });
+    let summary = totals.summary(began.elapsed().as_secs_f64());
+    if arguments.json {
+        println!("{}", serde_json::json!({ "seeds": totals.seeds, "failed": totals.failed, "summary": summary }));
+    } else {
+        print!("{summary}");
+        totals.failed.iter().for_each(|(_, why)| println!("{why}"));
+    }
+    !totals.failed.is_empty()
 }

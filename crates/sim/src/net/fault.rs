@@ -1,0 +1,57 @@
+//! What breaks.
+
+use super::world::{Event, World};
+use crate::time::MS;
+use std::collections::BTreeSet;
+
+impl World {
+    /// Breaks something, and mends it after a while.
+    pub(super) fn break_something(&mut self) {
+        if self.healed {
+            return;
+        }
+        self.agenda.after(self.plan.fault_gap / 2 + self.rng.between(0, self.plan.fault_gap), Event::Fault);
+        self.faults += 1;
+        match self.rng.weighted(&[30, 20, 20, 10, 10]) {
+            0 => self.kill_somebody(),
+            1 | 2 => self.split(),
+            3 => self.network.join(),
+            _ => self.skew(),
+        }
+    }
+
+    fn kill_somebody(&mut self) {
+        let node = self.rng.index(self.nodes.len());
+        if Some(node) == self.plan.liar {
+            return;
+        }
+        let is_written = self.rng.chance(500);
+        self.kill(node, is_written);
+        let away = self.rng.spread(50, 12_000) * MS;
+        self.agenda.after(away, Event::Start { node });
+    }
+
+    fn split(&mut self) {
+        let nodes = self.nodes.len();
+        let mut group: BTreeSet<usize> = (0..nodes).filter(|_| self.rng.chance(400)).collect();
+        if group.is_empty() {
+            group.insert(self.rng.index(nodes));
+        }
+        let one_way = self.rng.chance(300);
+        self.network.split(&group, nodes, one_way);
+        self.agenda.after(self.rng.spread(200, 10_000) * MS, Event::Join);
+    }
+
+    /// A node comes back with another clock, mostly a little off, now and then far ahead. While it runs its time follows no clock
+    /// that is set.
+    fn skew(&mut self) {
+        let node = self.rng.index(self.nodes.len());
+        if Some(node) == self.plan.liar {
+            return;
+        }
+        let far = self.rng.chance(100);
+        self.kill(node, true);
+        self.nodes[node].skew_ms = if far { 90_000 } else { self.rng.between(0, 8_000) as i64 - 4_000 };
+        self.agenda.after(self.rng.spread(20, 2_000) * MS, Event::Start { node });
+    }
+}
