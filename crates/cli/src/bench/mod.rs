@@ -11,6 +11,7 @@
 
 mod agents;
 mod api;
+mod feed;
 mod fold;
 mod load;
 mod report;
@@ -109,6 +110,17 @@ pub(crate) fn kernel(dir: &Path, quick: bool, growth: Option<u64>, json: bool) -
         report.growth = Some(runner.run(&format!("{tasks} tasks"), &["growth", "--tasks", &tasks.to_string()])?);
     }
     report.print(json);
+    Ok(())
+}
+
+/// The benchmark of feeds: in memory, it writes nothing.
+pub(crate) fn feed(tasks: u64, json: bool) -> Result<(), Error> {
+    let found = feed::measure(tasks)?;
+    if json {
+        crate::output::line(&found.to_string());
+    } else {
+        feed::print(&found);
+    }
     Ok(())
 }
 

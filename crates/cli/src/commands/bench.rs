@@ -11,7 +11,8 @@ Examples:
   relaymesh bench kernel --json           for a program
   relaymesh bench runtime                 the daemon: its socket, its processes, its memory
   relaymesh bench api                     the HTTP API beside the driver
-  relaymesh bench fold                    what becomes of a log of a million ops";
+  relaymesh bench fold                    what becomes of a log of a million ops
+  relaymesh bench feed                    ops of a peer, verified and folded, beside the same ops written here";
 
 /// Measures this machine; touches no root.
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,9 @@ enum What {
     /// Fold a long log, rebuild it, purge and compact it, and what that does to work beside it
     #[command(after_help = EXAMPLES)]
     Fold(Fold),
+    /// Verify and fold the feed of a peer, beside writing the same ops here; in memory
+    #[command(after_help = EXAMPLES)]
+    Feed(Feed),
     /// One part of a benchmark, in a process of its own
     #[command(hide = true)]
     Part {
@@ -90,6 +94,13 @@ struct Fold {
     dir: PathBuf,
 }
 
+#[derive(Debug, clap::Args)]
+struct Feed {
+    /// Tasks in the feed, three ops each
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    tasks: u64,
+}
+
 /// Measures and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     match &args.what {
@@ -101,6 +112,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         What::Api(api) => bench::api(context, &api.dir, api.quick)?,
         What::Agents(agents) => bench::agents(context, &agents.dir, &agents.models)?,
         What::Fold(fold) => bench::fold(&fold.dir, fold.tasks, context.json)?,
+        What::Feed(feed) => bench::feed(feed.tasks, context.json)?,
         What::Part { dir, part } => crate::output::line(&bench::part(dir, part)?.to_string()),
     }
     Ok(Exit::Done)
