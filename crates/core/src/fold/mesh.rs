@@ -18,6 +18,7 @@ use super::{
     standing::News,
 };
 use crate::{
+    feed::Linked,
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, OpId},
@@ -56,6 +57,19 @@ pub(super) struct Mesh {
     /// Ops that a seal does not cover, by scope, with why.
     sealed_out: BTreeMap<Scope, Out>,
     pub(super) news: VecDeque<News>,
+    rebuild: Rebuild,
+}
+
+/// When everything is folded from nothing, if something asks for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Rebuild {
+    /// At once.
+    #[default]
+    Now,
+    /// When all that come together are in.
+    Later,
+    /// The same, and something has asked for it.
+    Due,
 }
 
 impl Mesh {
@@ -70,6 +84,7 @@ impl Mesh {
             times: BTreeMap::new(),
             sealed_out: BTreeMap::new(),
             news: VecDeque::new(),
+            rebuild: Rebuild::Now,
         }
     }
 
@@ -140,10 +155,31 @@ impl Fold {
         dated.any(|(_, scope)| *scope != Scope::Register(Register::Seals))
     }
 
+    /// Takes in ops that come together, as one by one; but if one of them asks for everything to be folded from nothing, that is done once.
+    pub fn insert_all(&mut self, ops: impl IntoIterator<Item = Linked>) {
+        self.when_to_rebuild(Rebuild::Later);
+        for Linked { op, previous, hash, .. } in ops {
+            self.insert_linked(op, previous, hash);
+        }
+        if self.when_to_rebuild(Rebuild::Now) == Some(Rebuild::Due) {
+            self.rebuild_all();
+        }
+    }
+
+    fn when_to_rebuild(&mut self, rebuild: Rebuild) -> Option<Rebuild> {
+        self.mesh.as_mut().map(|mesh| std::mem::replace(&mut mesh.rebuild, rebuild))
+    }
+
     /// Takes in an op of a mesh.
     pub(super) fn arrive_in_mesh(&mut self, entry: Entry, waits: bool) -> Arrival {
         let (scope, hlc, author) = (entry.scope(), entry.hlc(), entry.chain());
         let Some(mesh) = self.mesh.as_mut() else { return Arrival::Duplicate };
+        if mesh.rebuild == Rebuild::Due {
+            // Where it belongs is found out together with all the others.
+            let lied = self.places.add(&entry);
+            mesh.put_out(entry, None);
+            return arrival(lied, waits, false);
+        }
         mesh.registers.prepare(&entry.op);
         let seals = mesh.registers.seals();
         let sealed = seals.last().is_some();
@@ -310,13 +346,11 @@ impl Fold {
         took_effect
     }
 
-    /// Whether the newest seal takes effect from an op that is in the set, or gives it back to one on a branch that it protects.
+    /// Whether the newest seal takes effect from an op that is in the set, or gives it back to one on a branch that it protects. Both
+    /// can happen only to what is dated since the seal before it.
     fn seal_takes_away(&self) -> bool {
         let Some(mesh) = self.mesh.as_ref() else { return false };
         let seals = mesh.registers.seals();
-        if self.places.seals_a_fork(seals) {
-            return true;
-        }
         let Some(newest) = seals.last() else { return false };
         let before = seals.all().iter().rev().nth(1).map(|seal| seal.upto);
         let from = before.map_or(Bound::Unbounded, |upto| Bound::Excluded((upto, Hash([255; 32]))));
@@ -325,7 +359,10 @@ impl Fold {
         covered.any(|(hlc, hash, scope)| {
             let ops = self.scopes.get(&scope).map(ScopeFold::ops).unwrap_or_default();
             let found = ops.binary_search_by_key(&(hlc, hash), Entry::order).ok().map(|index| &ops[index]);
-            found.is_some_and(|entry| !is_owners(&mesh.registers, entry) && self.places.is_sealed_out(entry, seals))
+            found.is_some_and(|entry| {
+                let is_out = !is_owners(&mesh.registers, entry) && self.places.is_sealed_out(entry, seals);
+                is_out || self.places.is_behind_a_fork(entry)
+            })
         })
     }
 
@@ -394,6 +431,10 @@ impl Fold {
     }
 
     fn rebuild_all(&mut self) {
+        if let Some(mesh) = self.mesh.as_mut().filter(|mesh| mesh.rebuild != Rebuild::Now) {
+            mesh.rebuild = Rebuild::Due;
+            return;
+        }
         let before = self.results();
         let sealed_out = self.mesh.as_mut().map(|mesh| std::mem::take(&mut mesh.sealed_out)).unwrap_or_default();
         let mut all: Vec<Entry> =

@@ -230,11 +230,12 @@ impl Fold {
         }
         let header = &entry.op.header;
         let waits = self.causes.would_wait(header);
+        if self.mesh.is_some() {
+            // What is in a mesh's log is in its fold: whoever could fill the room would decide what others see.
+            return self.arrive_in_mesh(entry, waits);
+        }
         if waits && self.causes.waiting() >= self.waiting_max {
             return Arrival::DeferralFull;
-        }
-        if self.mesh.is_some() {
-            return self.arrive_in_mesh(entry, waits);
         }
         let (scope, author) = (header.scope, entry.chain());
         let Placed { lied, newest, mut changed } = self.place(entry);

@@ -56,8 +56,7 @@ impl Places {
         let Some(seal) = seals.over(entry.hlc()) else { return false };
         let (origin, epoch) = entry.chain();
         let Some(head) = seal.head(origin, epoch).filter(|head| entry.seq() <= head.seq) else { return true };
-        let forked = self.forks.get(&entry.chain()).is_some_and(|from| entry.seq() >= *from);
-        forked && !self.descends(head, entry)
+        self.is_behind_a_fork(entry) && !self.descends(head, entry)
     }
 
     /// Whether going back from a head one comes by this op.
@@ -79,6 +78,11 @@ impl Places {
         let (origin, epoch) = entry.chain();
         let head = seals.last().and_then(|seal| seal.head(origin, epoch));
         self.forks.contains_key(&entry.chain()) && head.is_some_and(|head| entry.seq() <= head.seq)
+    }
+
+    /// Whether an op lies where its author wrote twice, or behind that.
+    pub(super) fn is_behind_a_fork(&self, entry: &Entry) -> bool {
+        self.forks.get(&entry.chain()).is_some_and(|from| entry.seq() >= *from)
     }
 
     /// Whether a seal names a chain in which somebody wrote twice, at that place or before it.

@@ -1,7 +1,11 @@
 //! Commits: what is to be durable before anybody hears of it.
 
 use super::node::Peer;
-use crate::{feed::FeedId, hlc::Hlc, sync::Accepted};
+use crate::{
+    feed::{FeedId, Linked},
+    hlc::Hlc,
+    sync::Accepted,
+};
 use rand_core::Rng;
 
 /// What is to be written at one go: this node's own ops with their signed end, and runs of others.
@@ -41,13 +45,12 @@ impl<R: Rng> Peer<R> {
         self.is_writing = false;
         self.write(&commit, now_ms);
         let feeds: Vec<FeedId> = commit.taken.iter().map(|accepted| accepted.news.feed).collect();
-        for accepted in commit.taken {
-            for linked in accepted.news.ops {
-                // A stamp that is too far ahead was held back by sync.
-                let _ = self.clock.receive(linked.op.header.hlc, now_ms, self.config.max_clock_drift_ms);
-                self.fold.insert_linked(linked.op, linked.previous, linked.hash);
-            }
+        let taken: Vec<Linked> = commit.taken.into_iter().flat_map(|accepted| accepted.news.ops).collect();
+        for linked in &taken {
+            // A stamp that is too far ahead was held back by sync.
+            let _ = self.clock.receive(linked.op.header.hlc, now_ms, self.config.max_clock_drift_ms);
         }
+        self.fold.insert_all(taken);
         self.fold.settle(self.config.fold_batch);
         self.fetch_missing(now_ms);
         for feed in feeds {

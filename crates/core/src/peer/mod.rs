@@ -28,4 +28,4 @@ pub use command::{Command, Refused};
 pub use commit::Commit;
 pub use config::Config;
 pub use node::{Channel, Peer, Start, Transmit};
-pub use seal::Behind;
+pub use seal::{Behind, Unsealed};

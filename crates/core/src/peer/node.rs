@@ -90,8 +90,8 @@ impl<R: Rng> Peer<R> {
         let mut newest = Hlc { wall_ms: 0, logical: 0, node };
         for linked in log.all() {
             newest = newest.max(Hlc { node, ..linked.op.header.hlc });
-            fold.insert_linked(linked.op.clone(), linked.previous, linked.hash);
         }
+        fold.insert_all(log.all().cloned());
         while fold.settle(config.fold_batch.max(1)) > 0 {}
         let promised = log.tips(feed).first().map_or(newest, |tip| tip.head.as_of);
         let name = |text: &str| text.parse().unwrap_or_else(|_| unreachable!("`{text}` is a name"));
@@ -148,7 +148,7 @@ impl<R: Rng> Peer<R> {
         }
         self.fold.settle(self.config.fold_batch);
         if self.seal_ms <= now_ms {
-            self.seal_ms = now_ms.saturating_add(self.config.seal_period_ms);
+            self.seal_ms = now_ms.saturating_add(self.seal_period_ms());
             drop(self.seal(now_ms));
         }
         self.watch_members(now_ms);

@@ -9,7 +9,7 @@ use crate::{
     hlc::Hlc,
     id::{NodeId, OpId},
     op::{Body, ChainHead, Scope},
-    register::{Register, SEAL_HEADS_MAX, SealWord},
+    register::{Register, SEAL_HEADS_MAX, SealWord, WORDS_MAX},
 };
 use rand_core::Rng;
 
@@ -22,7 +22,77 @@ pub struct Behind {
     pub as_of: Option<Hlc>,
 }
 
+/// Why nothing more is sealed here for now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unsealed {
+    /// It is another node's to seal.
+    #[error("{coordinator} seals, not this node")]
+    NotCoordinator {
+        /// Who does.
+        coordinator: NodeId,
+    },
+    /// Something has to be folded again first.
+    #[error("{scopes} scopes have to be folded again")]
+    Folding {
+        /// How many.
+        scopes: usize,
+    },
+    /// This node lost its memory, and does not know yet what the others know.
+    #[error("this node lost its memory, and has not heard from {node} since")]
+    Forgetful {
+        /// Who has to be heard; this node itself: nobody was heard who knew of it.
+        node: NodeId,
+    },
+    /// Something that was sealed before is not here.
+    #[error("what was sealed of {} is not here", head.origin)]
+    Missing {
+        /// Up to where it was sealed.
+        head: ChainHead,
+    },
+    /// A member has not come further. If it is gone for good, the owner freezes it.
+    #[error("{} has not come further", behind.node)]
+    Behind {
+        /// Which, and up to when all of it is known.
+        behind: Behind,
+    },
+    /// Nothing was written since.
+    #[error("nothing was written since the last seal")]
+    NothingNew,
+    /// More feeds were begun than a seal has room for.
+    #[error("{feeds} feeds were begun, and a seal has room for {SEAL_HEADS_MAX}")]
+    TooMany {
+        /// How many.
+        feeds: usize,
+    },
+    /// The register has no room.
+    #[error("there are {WORDS_MAX} seals, and no room for another one")]
+    Full,
+}
+
+/// The feed of a node that never lost its memory.
+const FIRST_EPOCH: u32 = 1;
+/// The period doubles whenever this part of the register's room is used up: so the room lasts for decades, and old meshes seal less often.
+const ROOM_PARTS: usize = 16;
+
+/// A seal that could be said now.
+struct Next {
+    upto: Hlc,
+    heads: Vec<ChainHead>,
+}
+
 impl<R: Rng> Peer<R> {
+    /// Why nothing more is sealed here, if that is so.
+    pub fn unsealed(&self) -> Option<Unsealed> {
+        self.next_seal().err()
+    }
+
+    /// After how long the coordinator looks again.
+    pub(super) fn seal_period_ms(&self) -> u64 {
+        let seals = self.fold.registers().map_or(0, |registers| registers.seals().all().len());
+        let doublings = (seals * ROOM_PARTS / WORDS_MAX).min(ROOM_PARTS) as u32;
+        self.config.seal_period_ms.saturating_mul(1 << doublings)
+    }
+
     /// The members from which least is known, the one that holds a seal up first.
     pub fn behind(&self, now: Hlc) -> Vec<Behind> {
         let members = self.fold.registers().map(|registers| registers.members(now)).unwrap_or_default();
@@ -34,23 +104,7 @@ impl<R: Rng> Peer<R> {
 
     /// Seals what every member's feed has passed, if this node coordinates and there is anything new in it.
     pub(super) fn seal(&mut self, now_ms: u64) -> Option<Result<OpId, Refused>> {
-        let now = self.clock.last();
-        let registers = self.fold.registers()?;
-        if registers.coordinator(now) != self.node || self.fold.lag() > 0 {
-            return None;
-        }
-        let last = registers.seals().last().cloned();
-        let upto = self.behind(now).first()?.as_of?;
-        if last.as_ref().is_some_and(|last| upto <= last.upto) || !self.fold.missing().is_empty() {
-            return None;
-        }
-        if !self.fold.has_news(last.as_ref().map(|last| last.upto), upto) {
-            return None;
-        }
-        let heads = self.heads(upto, last.as_ref());
-        if heads.len() > SEAL_HEADS_MAX || heads.is_empty() {
-            return None;
-        }
+        let Next { upto, heads } = self.next_seal().ok()?;
         let command = Command {
             author: self.name.clone(),
             source: self.name.clone(),
@@ -60,6 +114,56 @@ impl<R: Rng> Peer<R> {
             body: Body::Seal { upto, heads },
         };
         Some(self.handle_command(command, now_ms))
+    }
+
+    fn next_seal(&self) -> Result<Next, Unsealed> {
+        let now = self.clock.last();
+        let Some(registers) = self.fold.registers() else { return Err(Unsealed::NothingNew) };
+        let coordinator = registers.coordinator(now);
+        if coordinator != self.node {
+            return Err(Unsealed::NotCoordinator { coordinator });
+        }
+        if let scopes @ 1.. = self.fold.lag() {
+            return Err(Unsealed::Folding { scopes });
+        }
+        if let Some(node) = self.unheard(now) {
+            return Err(Unsealed::Forgetful { node });
+        }
+        if let Some(head) = self.fold.missing().first().copied() {
+            return Err(Unsealed::Missing { head });
+        }
+        let last = registers.seals().last();
+        let Some(behind) = self.behind(now).first().copied() else { return Err(Unsealed::NothingNew) };
+        let Some(upto) = behind.as_of.filter(|upto| last.is_none_or(|last| *upto > last.upto)) else {
+            return Err(Unsealed::Behind { behind });
+        };
+        if !self.fold.has_news(last.map(|last| last.upto), upto) {
+            return Err(Unsealed::NothingNew);
+        }
+        if registers.seals().all().len() >= WORDS_MAX {
+            return Err(Unsealed::Full);
+        }
+        let heads = self.heads(upto, last);
+        match heads.len() {
+            0 => Err(Unsealed::NothingNew),
+            feeds if feeds > SEAL_HEADS_MAX => Err(Unsealed::TooMany { feeds }),
+            _ => Ok(Next { upto, heads }),
+        }
+    }
+
+    /// Whoever has to be heard before a node seals that writes another feed than its first: it may have forgotten everything, its own
+    /// words among it, and would seal out what it does not know of. All members have to be heard, and the feed that it wrote before has to be here.
+    fn unheard(&self, now: Hlc) -> Option<NodeId> {
+        if self.feed.origin_epoch == FIRST_EPOCH {
+            return None;
+        }
+        let own = self.log.feeds(Some(FeedId { origin: self.node, origin_epoch: 0 }), 1);
+        let has_past = own.first().is_some_and(|feed| feed.origin == self.node && *feed < self.feed);
+        if !has_past || !self.sync.has_any_agreed() {
+            return Some(self.node);
+        }
+        let members = self.behind(now).into_iter().map(|behind| behind.node);
+        members.into_iter().find(|node| *node != self.node && !self.sync.has_agreed(*node))
     }
 
     /// Up to when all is here that a node wrote, and will ever write.

@@ -86,6 +86,7 @@ impl<R: Rng> Sync<R> {
         }
         self.notice_standing(from, &said, around);
         if let Some(span) = frontier.complete {
+            self.notice_agreement(from, span, &frontier.heads, around);
             self.answer(from, span, &said, around);
         }
         self.ask(around);
@@ -126,6 +127,22 @@ impl<R: Rng> Sync<R> {
         if let (Some(place), Some(peer)) = (place, self.peers.get_mut(&from)) {
             peer.knows = Some((feed, place));
         }
+    }
+
+    /// Whether all that a peer has is here. It tells in windows, the first one from the beginning, the last one to the end.
+    fn notice_agreement<L: FeedLog, G: Gate>(
+        &mut self,
+        from: NodeId,
+        span: Span,
+        heads: &[SignedHead],
+        around: &Around<'_, L, G>,
+    ) {
+        let is_here = |head: &SignedHead| around.log.find(head.feed(), head.place()).is_some();
+        let lacks = !heads.iter().all(is_here);
+        let Some(peer) = self.peers.get_mut(&from) else { return };
+        let before = if span.after.is_none() { Some(false) } else { peer.lacks };
+        peer.lacks = before.map(|before| before || lacks);
+        peer.agreed |= span.through.is_none() && peer.lacks == Some(false);
     }
 
     /// Names what the other one lacks. Where it stopped last time it goes on, so that feeds that are refused over there are in nobody's way.

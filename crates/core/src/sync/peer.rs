@@ -16,6 +16,10 @@ pub(super) struct Peer {
     pub(super) budget: Budget,
     /// Where it stands in our own feed, as far as we know.
     pub(super) knows: Option<(FeedId, Place)>,
+    /// Whether something that it has is not here, as far as it has told in the round that goes on.
+    pub(super) lacks: Option<bool>,
+    /// Whether all that it had was here, at some time since the start.
+    pub(super) agreed: bool,
     /// Up to which feed it was told our heads.
     pub(super) told_through: Option<FeedId>,
     /// Up to which feed it was told what it lacks.
@@ -33,6 +37,8 @@ impl Peer {
             heard_ms: None,
             budget: Budget::new(quota, now_ms),
             knows: None,
+            lacks: None,
+            agreed: false,
             told_through: None,
             answered_through: None,
             malformed: 0,

@@ -15,6 +15,8 @@ pub struct PeerStatus {
     pub up: bool,
     /// When it last sent something that could be read.
     pub heard_ms: Option<u64>,
+    /// Whether all that it had was here, at some time since the start.
+    pub agreed: bool,
     /// How many of our own ops it had not heard of when it last told; `None` if it never did.
     pub behind_ops: Option<u64>,
     /// How many answers of it are on their way.
@@ -58,6 +60,7 @@ impl<R> Sync<R> {
             peer: *node,
             up: peer.up,
             heard_ms: peer.heard_ms,
+            agreed: peer.agreed,
             behind_ops: own.and_then(|(feed, seq)| {
                 let (_, place) = peer.knows.filter(|(known, _)| *known == feed)?;
                 Some(seq.saturating_sub(place.seq))
@@ -69,6 +72,16 @@ impl<R> Sync<R> {
             timeouts: peer.timeouts,
         };
         self.peers.iter().map(status).collect()
+    }
+
+    /// Whether all that a peer had was here, at some time since the start.
+    pub fn has_agreed(&self, peer: NodeId) -> bool {
+        self.peers.get(&peer).is_some_and(|peer| peer.agreed)
+    }
+
+    /// Whether anybody has agreed.
+    pub fn has_any_agreed(&self) -> bool {
+        self.peers.values().any(|peer| peer.agreed)
     }
 
     /// How a feed is.

@@ -2,15 +2,17 @@
 //! again bit by bit comes to the same as folding everything from nothing.
 
 use crate::{
-    author::{Answers, Linked, answers, arrive, insert, root, scope},
+    author::{Answers, Linked, START_MS, answers, arrive, insert, mesh, root, scope, submit, task},
     history::{history, moves, scopes},
 };
 use proptest::prelude::*;
 use relaymesh_core::{
-    fold::{Fold, NoEffect, Standing},
-    id::{NodeId, TaskId},
+    feed,
+    fold::{Fold, NoEffect, Standing, WAITING_MAX},
+    id::{NodeId, OpId, TaskId},
     kernel::{Rows, validate},
     op::Kind,
+    task::Status,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,6 +63,24 @@ proptest! {
         }
     }
 
+    /// Ops that come together, as they do from another node, come to the same as one by one.
+    #[test]
+    fn l12_batches_come_to_the_same(authors in 2..=5u8, moves in moves(10..120), seed: u64, size in 1..40usize) {
+        let ops = history(authors, &moves);
+        let expected = answers(&arrive(&ops).again(), &ops);
+        let mut fold = Fold::of_mesh(root());
+        for batch in shuffled(&ops, seed).chunks(size) {
+            fold.insert_all(batch.iter().map(|Linked { op, previous, hash }| feed::Linked {
+                op: op.clone(),
+                bytes: Vec::new(),
+                previous: *previous,
+                hash: *hash,
+            }));
+        }
+        fold.settle(usize::MAX);
+        same(&answers(&fold, &ops), &expected, &ops)?;
+    }
+
     /// Whatever turns up after a seal changes nothing that was stable.
     #[test]
     fn d29_what_is_stable_stays_as_it_is(authors in 2..=5u8, moves in moves(40..160), seed: u64) {
@@ -91,6 +111,26 @@ proptest! {
             }
         }
     }
+}
+
+/// Whoever fills the room for ops that wait would otherwise decide what others see, by the order in which things arrive.
+#[test]
+fn l7_nothing_in_a_mesh_is_turned_away_because_too_much_waits() {
+    let (mut authors, known) = mesh(2);
+    let mut fold = arrive(&known);
+    authors[1].cites = vec![OpId::new(1, 99)];
+    for _ in 0..=WAITING_MAX {
+        let waits = authors[1].say(scope(1), START_MS + 1, submit("k", &["a"]));
+        fold.insert_linked(waits.op.clone(), waits.previous, waits.hash);
+    }
+    assert_eq!(fold.waiting(), WAITING_MAX + 1);
+    let submitted = authors[0].say(scope(2), START_MS + 2, submit("l", &["a"]));
+    authors[0].cites = vec![submitted.op.header.op_id];
+    let claim = authors[0].claim(2, 0);
+    let claim = authors[0].say(scope(2), START_MS + 3, claim);
+    insert(&mut fold, &claim);
+    insert(&mut fold, &submitted);
+    assert_eq!(task(&fold, 2).steps[0].status, Status::Running);
 }
 
 /// Histories are worth something only if things happen in them.

@@ -5,12 +5,13 @@
 
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
 use relaymesh_core::{
+    capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
     feed::{FeedId, FeedLog, MemoryFeedLog},
     hlc::Hlc,
     id::NodeId,
     name::Name,
     op::{Body, Scope},
-    peer::{Channel, Command, Config, Peer, Start},
+    peer::{Channel, Command, Config, Peer, Start, Unsealed},
     register::Register,
     sign::Signer,
     sync::Frame,
@@ -28,9 +29,58 @@ fn name(text: &str) -> Name {
 
 /// The owner's node, which goes on with this log.
 fn open(log: MemoryFeedLog, life: u64, now_ms: u64) -> Peer<Pcg64Mcg> {
-    let rngs = [1, 2, 3].map(Pcg64Mcg::seed_from_u64);
+    node(0, 1, (log, life), now_ms)
+}
+
+/// A node with this number, in this epoch.
+fn node(number: u8, origin_epoch: u32, (log, life): (MemoryFeedLog, u64), now_ms: u64) -> Peer<Pcg64Mcg> {
+    let rngs = [1, 2, 3].map(|seed| Pcg64Mcg::seed_from_u64(seed + u64::from(number) * 10));
     let (root, config) = (signer(0).public_key(), Config::default());
-    Peer::open(Start { signer: signer(0), root, origin_epoch: 1, life, log, config, rngs }, now_ms)
+    Peer::open(Start { signer: signer(number), root, origin_epoch, life, log, config, rngs }, now_ms)
+}
+
+/// A peer that no clock but the test's moves: writes whatever is to be written, does what is due, and gives what it sends.
+fn turn(peer: &mut Peer<Pcg64Mcg>, now_ms: u64) -> Vec<(NodeId, Channel, Vec<u8>)> {
+    peer.handle_timeout(now_ms);
+    if let Some(commit) = peer.poll_commit(now_ms) {
+        peer.handle_committed(commit, now_ms);
+    }
+    std::iter::from_fn(|| peer.poll_transmit()).map(|sent| (sent.to, sent.channel, sent.bytes)).collect()
+}
+
+/// Both go on from one time to another and hear each other.
+fn converse(one: &mut Peer<Pcg64Mcg>, other: &mut Peer<Pcg64Mcg>, span_ms: std::ops::Range<u64>) {
+    for now_ms in span_ms.step_by(100) {
+        for (_, channel, bytes) in turn(one, now_ms) {
+            other.handle_bytes(one.node(), channel, &bytes, now_ms);
+        }
+        for (_, channel, bytes) in turn(other, now_ms) {
+            one.handle_bytes(other.node(), channel, &bytes, now_ms);
+        }
+    }
+}
+
+/// The owner lets a node in.
+fn enrol(number: u8) -> Command {
+    let writes = Att { resource: Resource::Registration, action: Action::Write, caveats: Caveats::default() };
+    let delegation = Delegation {
+        iss: signer(0).public_key(),
+        aud: signer(number).public_key(),
+        att: vec![writes],
+        nbf: 0,
+        exp: None,
+        prf: Vec::new(),
+        depth: 1,
+        nnc: Nonce([number; 16]),
+    };
+    let link = Link::issue(&signer(0), &delegation).expect("it is there");
+    let ucan_bytes = Chain::new(vec![link]).expect("it is there").encode();
+    let scope = Scope::Register(Register::Delegations);
+    Command { scope, body: Body::DelegateUcan { ucan_bytes }, ..word() }
+}
+
+fn seals(peer: &Peer<Pcg64Mcg>) -> usize {
+    peer.fold().registers().map_or(0, |registers| registers.seals().all().len())
 }
 
 fn feed() -> FeedId {
@@ -143,4 +193,46 @@ fn a_chain_goes_on_where_it_ended_before_a_restart() {
     commit(&mut again, START_MS + 10);
     assert_eq!(again.log().all().map(|linked| linked.op.header.seq).collect::<Vec<_>>(), [1, 2, 3, 4]);
     again.log().validate().expect("it is there");
+}
+
+#[test]
+fn a_coordinator_says_why_nothing_is_sealed() {
+    let mut peer = open(MemoryFeedLog::default(), 1, START_MS);
+    peer.handle_command(enrol(1), START_MS).expect("it is there");
+    commit(&mut peer, START_MS);
+    let other = NodeId::of_key(&signer(1).public_key());
+    let Some(Unsealed::Behind { behind }) = peer.unsealed() else { panic!("{:?}", peer.unsealed()) };
+    assert_eq!((behind.node, behind.as_of), (other, None), "it was let in, and nobody has heard of it");
+    let stranger = node(1, 1, (MemoryFeedLog::default(), 1), START_MS);
+    assert_eq!(stranger.unsealed(), Some(Unsealed::NotCoordinator { coordinator: peer.node() }));
+}
+
+#[test]
+fn a_coordinator_that_lost_its_memory_seals_nothing_before_it_has_heard_everybody() {
+    let mut owner = open(MemoryFeedLog::default(), 1, START_MS);
+    let mut other = node(1, 1, (MemoryFeedLog::default(), 1), START_MS);
+    owner.remember([other.node()], START_MS);
+    other.remember([owner.node()], START_MS);
+    owner.handle_command(enrol(1), START_MS).expect("it is there");
+    converse(&mut owner, &mut other, START_MS..START_MS + 20_000);
+    assert_eq!(seals(&owner), 0, "the first one is yet to come");
+    assert_eq!(owner.log().all().count(), other.log().all().count());
+
+    // Its disk is gone: it begins another feed, and as far as it knows it is alone in the world.
+    let begins_ms = START_MS + 21_000;
+    let mut owner = node(0, 2, (MemoryFeedLog::default(), 2), begins_ms);
+    owner.handle_command(word(), begins_ms).expect("it is there");
+    for now_ms in (begins_ms..begins_ms + 100_000).step_by(1_000) {
+        turn(&mut owner, now_ms);
+    }
+    assert_eq!(seals(&owner), 0);
+    assert_eq!(owner.unsealed(), Some(Unsealed::Forgetful { node: owner.node() }));
+
+    let meets_ms = begins_ms + 100_000;
+    owner.remember([other.node()], meets_ms);
+    converse(&mut owner, &mut other, meets_ms..meets_ms + 80_000);
+    assert!(seals(&owner) > 0, "{:?}", owner.unsealed());
+    let enrolled = owner.fold().registers().is_some_and(|registers| registers.is_enrolled(other.node()));
+    assert!(enrolled, "what it had said before counts");
+    assert_eq!(owner.fold().state_hash(), other.fold().state_hash());
 }
