@@ -11,8 +11,9 @@ fn pass(from: u64, to: u64) {
         totals.add(&report);
     }
     assert_eq!(totals.seeds, to - from);
-    let (ops, stable, lies) = (totals.ops, totals.stable, totals.lies);
-    assert!(ops > 20_000 && stable > 4_000 && lies > 1_000, "{ops} ops, {stable} stable, {lies} lies: too few");
+    let NetTotals { ops, stable, lies, forgot, .. } = totals;
+    let enough = ops > 20_000 && stable > 4_000 && lies > 1_000 && forgot > 10;
+    assert!(enough, "{ops} ops, {stable} stable, {lies} lies, {forgot} memories lost: too few");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use relaymesh_core::{
     name::Name,
     op::{Body, CancelMode, ExpireReason, HeldLock, Scope},
     peer::{Command, Refused},
-    register::Register,
+    register::{Register, RegisterRow, Words},
     task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
 
@@ -57,24 +57,19 @@ pub(super) fn grants(is_liar: bool) -> Vec<Att> {
     work.into_iter().chain(writes.map(|resource| with(resource, Action::Write, None))).collect()
 }
 
-/// The owner's link to a node.
-pub(super) fn link(to: usize, att: Vec<Att>) -> Link {
+/// The owner's link to a node, one of several. It may run out.
+pub(super) fn link(to: usize, att: Vec<Att>, turn: u8, exp: Option<u64>) -> Link {
     let delegation = Delegation {
         iss: signer(0).public_key(),
         aud: signer(to).public_key(),
         att,
         nbf: 0,
-        exp: None,
+        exp,
         prf: Vec::new(),
         depth: 2,
-        nnc: Nonce([to as u8; 16]),
+        nnc: Nonce([turn; 16]),
     };
     Link::issue(&signer(0), &delegation).expect("it can be meant")
-}
-
-pub(super) fn enrol(to: usize, is_liar: bool) -> Body {
-    let chain = Chain::new(vec![link(to, grants(is_liar))]).expect("one link is a chain");
-    Body::DelegateUcan { ucan_bytes: chain.encode() }
 }
 
 /// A task of up to three steps in a row. Two nodes may well think of the same one.
@@ -108,7 +103,7 @@ pub(super) fn submit(rng: &mut Rng) -> (Scope, Body) {
 
 impl Node {
     /// Does something that comes to mind.
-    pub(super) fn act(&mut self, now: Ns, drain: bool, targets: &[NodeId]) -> Vec<Result<OpId, Refused>> {
+    pub(super) fn act(&mut self, now: Ns, drain: bool, targets: &[(usize, NodeId)]) -> Vec<Result<OpId, Refused>> {
         let mut done = self.work(now, drain);
         if drain {
             return done;
@@ -123,7 +118,7 @@ impl Node {
         };
         done.extend(said.and_then(|(scope, body)| self.say(now, command(scope, body))));
         if self.number == 0 && self.rng.chance(60) {
-            let body = self.owners_word(targets);
+            let body = self.owners_word(now, targets);
             done.extend(self.say(now, word(body)));
         }
         done
@@ -134,8 +129,43 @@ impl Node {
         self.peer.as_mut().map(|peer| peer.handle_command(command, wall_ms))
     }
 
-    fn owners_word(&mut self, targets: &[NodeId]) -> Body {
-        let node = targets[self.rng.index(targets.len())];
+    /// The owner lets a node in.
+    pub(super) fn enrol(&mut self, to: usize, is_liar: bool, exp: Option<u64>) -> Body {
+        self.given += 1;
+        let chain = Chain::new(vec![link(to, grants(is_liar), self.given, exp)]).expect("one link is a chain");
+        Body::DelegateUcan { ucan_bytes: chain.encode() }
+    }
+
+    /// The owner takes back what a node was given, or lets it in again, perhaps for a while only.
+    fn change_rights(&mut self, now: Ns, of: usize) -> Body {
+        if let Some(ucan_cid) = self.rights(now, of).first() {
+            return Body::RevokeUcan { ucan_cid: *ucan_cid };
+        }
+        let until_ms = self.wall_ms(now) + self.rng.between(3_000, 20_000);
+        let exp = self.rng.chance(400).then_some(until_ms);
+        self.enrol(of, false, exp)
+    }
+
+    /// The links to a node that hold, as far as the owner knows.
+    fn rights(&self, now: Ns, of: usize) -> Vec<Hash> {
+        let rows = self.peer.as_ref().and_then(|peer| peer.fold().rows(Scope::Register(Register::Delegations)));
+        let Some(Rows::Register(RegisterRow { words: Words::Delegations(words), .. })) = rows else {
+            return Vec::new();
+        };
+        let links = words.given().filter_map(|(_, bytes)| Chain::decode(bytes).ok()?.links().last().cloned());
+        let holds = |link: &Link| {
+            let Delegation { aud, exp, .. } = link.delegation();
+            let is_taken = words.taken().any(|(cid, _, _)| cid == link.cid());
+            *aud == signer(of).public_key() && exp.is_none_or(|exp| exp > self.wall_ms(now)) && !is_taken
+        };
+        links.filter(holds).map(|link| link.cid()).collect()
+    }
+
+    fn owners_word(&mut self, now: Ns, targets: &[(usize, NodeId)]) -> Body {
+        let (number, node) = targets[self.rng.index(targets.len())];
+        if number != 0 && self.rng.chance(250) {
+            return self.change_rights(now, number);
+        }
         let pattern = ["x.*", "x.a", "x.b"][self.rng.index(3)].parse().expect("a pattern");
         match self.rng.index(6) {
             0 | 1 => Body::RouteKind { pattern, target: Some(node) },

@@ -2,7 +2,8 @@
 
 use super::{actor::KINDS, holders::holders, node::Node, sealed::sealed, world::World};
 use relaymesh_core::{
-    feed::{FeedId, FeedLog, Linked, MemoryFeedLog},
+    capability::Chain,
+    feed::{FeedLog, MemoryFeedLog},
     fold::{Fold, Standing},
     hash::Hash,
     hlc::Hlc,
@@ -109,6 +110,8 @@ impl World {
             holders(node.number, peer.fold(), peer.log().all().map(|linked| &linked.op))?;
         }
         let Some(first) = self.nodes[0].peer.as_ref() else { return Ok(()) };
+        // All hold the same by now, and every signature in it is checked again.
+        first.log().validate().map_err(|rule| ("REBUILD", format!("on node 0: {rule}")))?;
         let liar = self.plan.liar.map(|liar| self.ids[liar]);
         authority(first, self.ids[0], liar)
     }
@@ -185,11 +188,10 @@ impl World {
     /// What a node was told to be durable is on every node.
     fn durable(&self, node: &Node) -> Verdict {
         for (author, acks) in &self.acks.ops {
-            let feed = FeedId { origin: *author, origin_epoch: 1 };
             let here: BTreeSet<Hash> = node
                 .log()
                 .all()
-                .filter(|linked| of(linked, feed))
+                .filter(|linked| linked.op.header.origin == *author)
                 .map(|linked| Hash::blake3(&[&linked.bytes]))
                 .collect();
             let lost = acks.iter().filter(|ack| !here.contains(ack)).count();
@@ -199,10 +201,6 @@ impl World {
         }
         Ok(())
     }
-}
-
-fn of(linked: &Linked, feed: FeedId) -> bool {
-    (linked.op.header.origin, linked.op.header.origin_epoch) == (feed.origin, feed.origin_epoch)
 }
 
 /// The hash of all ops that a node holds, whatever their order.
@@ -222,10 +220,10 @@ fn bounded<R: rand_pcg::rand_core::Rng>(number: usize, peer: &Peer<R>) -> Verdic
 
 /// Nobody has proof that an honest node lies: that it wrote twice in one place, or dated an op before what it had promised.
 fn believed<R: rand_pcg::rand_core::Rng>(number: usize, peer: &Peer<R>, honest: &[NodeId]) -> Verdict {
-    for origin in honest {
-        let lies_from = peer.sync().feed(FeedId { origin: *origin, origin_epoch: 1 }, peer.log()).lies_from;
+    for feed in peer.log().feeds(None, usize::MAX).into_iter().filter(|feed| honest.contains(&feed.origin)) {
+        let lies_from = peer.sync().feed(feed, peer.log()).lies_from;
         ensure(lies_from.is_none(), "HONEST", || {
-            format!("node {number} has proof that {origin}, which is honest, lies from op {lies_from:?} on")
+            format!("node {number} has proof that {feed}, which is honest, lies from op {lies_from:?} on")
         })?;
     }
     Ok(())
@@ -239,7 +237,6 @@ fn rebuilt<R: rand_pcg::rand_core::Rng>(number: usize, peer: &Peer<R>) -> Verdic
     for rows in peer.fold().all_rows() {
         validate(rows).map_err(|rule| ("REBUILD", format!("on node {number}: {rule}")))?;
     }
-    peer.log().validate().map_err(|rule| ("REBUILD", format!("on node {number}: {rule}")))?;
     for feed in peer.log().feeds(None, usize::MAX) {
         ensure(!peer.log().tips(feed).is_empty(), "REBUILD", || format!("on node {number} {feed} has no head"))?;
     }
@@ -309,6 +306,8 @@ struct Model {
     liar: Option<NodeId>,
     routes: BTreeMap<String, Option<NodeId>>,
     frozen: BTreeSet<NodeId>,
+    /// What each node was given and not taken back: until when each link holds.
+    rights: BTreeMap<NodeId, BTreeMap<Hash, Option<u64>>>,
     agents: BTreeMap<(TaskId, u16), String>,
     claims: BTreeMap<(TaskId, u16), NodeId>,
 }
@@ -321,6 +320,7 @@ impl Model {
             liar: None,
             routes: BTreeMap::new(),
             frozen: BTreeSet::new(),
+            rights: BTreeMap::new(),
             agents: BTreeMap::new(),
             claims: BTreeMap::new(),
         }
@@ -330,6 +330,9 @@ impl Model {
         let by = op.header.origin;
         let must = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
         must(!self.frozen.contains(&by), "its author was frozen")?;
+        let holds = |until: &Option<u64>| until.is_none_or(|until| op.header.hlc.wall_ms < until);
+        let has_rights = self.rights.get(&by).is_some_and(|links| links.values().any(holds));
+        must(by == self.owner || has_rights, "its author had no rights by then")?;
         if let Scope::Register(_) = op.header.scope {
             return self.word(op, by);
         }
@@ -369,6 +372,13 @@ impl Model {
             self.coordinator = *coordinator;
         } else if let Body::FreezeNode { node, frozen: true } = &op.body {
             self.frozen.insert(*node);
+        } else if let Body::DelegateUcan { ucan_bytes } = &op.body {
+            let chain = Chain::decode(ucan_bytes).map_err(|error| error.to_string())?;
+            let link = chain.links().last().ok_or("it is no chain")?;
+            let holder = NodeId::of_key(&link.delegation().aud);
+            self.rights.entry(holder).or_default().insert(link.cid(), link.delegation().exp);
+        } else if let Body::RevokeUcan { ucan_cid } = &op.body {
+            self.rights.values_mut().for_each(|links| links.retain(|cid, _| cid != ucan_cid));
         }
         Ok(())
     }

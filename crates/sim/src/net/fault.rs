@@ -2,7 +2,11 @@
 
 use super::world::{Event, World};
 use crate::time::MS;
+use relaymesh_core::{feed::MemoryFeedLog, hash::Hash};
 use std::collections::BTreeSet;
+
+/// How many feeds a node begins at most.
+const EPOCHS_MAX: u32 = 4;
 
 impl World {
     /// Breaks something, and mends it after a while.
@@ -12,11 +16,12 @@ impl World {
         }
         self.agenda.after(self.plan.fault_gap / 2 + self.rng.between(0, self.plan.fault_gap), Event::Fault);
         self.faults += 1;
-        match self.rng.weighted(&[30, 20, 20, 10, 10]) {
+        match self.rng.weighted(&[30, 20, 20, 10, 10, 10]) {
             0 => self.kill_somebody(),
             1 | 2 => self.split(),
             3 => self.network.join(),
-            _ => self.skew(),
+            4 => self.skew(),
+            _ => self.lose_memory(),
         }
     }
 
@@ -29,6 +34,24 @@ impl World {
         self.kill(node, is_written);
         let away = self.rng.spread(50, 12_000) * MS;
         self.agenda.after(away, Event::Start { node });
+    }
+
+    /// A node comes back with an empty disk and begins another feed. Only if somebody else has all that it had: a disk that takes the
+    /// only copy of something with it is not what a mesh can mend.
+    fn lose_memory(&mut self) {
+        let node = self.rng.index(self.nodes.len());
+        if Some(node) == self.plan.liar || self.nodes[node].origin_epoch >= EPOCHS_MAX {
+            return;
+        }
+        self.kill(node, false);
+        let hashes = |log: &MemoryFeedLog| -> BTreeSet<Hash> { log.all().map(|linked| linked.hash).collect() };
+        let known = hashes(self.nodes[node].log());
+        let is_kept = self.honest().any(|other| other.number != node && known.is_subset(&hashes(other.log())));
+        if is_kept {
+            self.nodes[node].forget();
+            self.forgot += 1;
+        }
+        self.agenda.after(self.rng.spread(50, 5_000) * MS, Event::Start { node });
     }
 
     fn split(&mut self) {

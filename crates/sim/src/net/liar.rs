@@ -29,7 +29,8 @@ use relaymesh_core::{
 struct Face {
     log: MemoryFeedLog,
     sync: Sync<Pcg64Mcg>,
-    fold: Fold,
+    /// What it goes by when it lies; none once it has stopped.
+    fold: Option<Fold>,
     clock: HlcClock,
 }
 
@@ -76,7 +77,7 @@ impl Liar {
         let log = MemoryFeedLog::default();
         let around = Around { log: &log, gate: &Open, now_ms };
         others.iter().for_each(|other| sync.handle_peer_up(*other, &around));
-        let face = Face { log, sync, fold: Fold::of_mesh(super::node::root()), clock: HlcClock::new(id) };
+        let face = Face { log, sync, fold: Some(Fold::of_mesh(super::node::root())), clock: HlcClock::new(id) };
         Self { signer, id, faces: vec![face], membership, heard: Vec::new(), rng, others, lies: 0 }
     }
 
@@ -155,6 +156,11 @@ impl Liar {
         self.lies += 1;
     }
 
+    /// It says nothing more, and goes on passing on what it has.
+    pub(super) fn stop(&mut self) {
+        self.faces.iter_mut().for_each(|face| face.fold = None);
+    }
+
     fn feed(&self) -> FeedId {
         FeedId { origin: self.id, origin_epoch: 1 }
     }
@@ -194,7 +200,10 @@ impl Liar {
         // A promise that is often no more than the op itself: so it can go on dating back.
         let as_of = if self.rng.chance(700) { hlc } else { Hlc { wall_ms: hlc.wall_ms.max(now_ms), ..hlc } };
         if face.log.author(&self.signer, 1, vec![link.bytes], as_of).is_ok() {
-            face.fold.insert_linked(Op { pos: 0, header, body: command.body }, previous, link.hash);
+            let op = Op { pos: 0, header, body: command.body };
+            if let Some(fold) = &mut face.fold {
+                fold.insert_linked(op, previous, link.hash);
+            }
             face.sync.handle_local_news(feed, now_ms);
         }
     }
@@ -217,7 +226,7 @@ impl Liar {
     /// A right that it gives itself, or that it makes larger than it is.
     fn widened(&mut self) -> Option<Body> {
         let own = self.rng.chance(500);
-        let parent = super::actor::link(1, grants(true));
+        let parent = super::actor::link(1, grants(true), 1, None);
         let delegation = Delegation {
             iss: self.signer.public_key(),
             aud: self.signer.public_key(),
@@ -236,11 +245,12 @@ impl Liar {
     fn claim(&mut self, number: usize) -> Option<(Scope, Body)> {
         let face = &self.faces[number];
         let kinds = KINDS[0].split('.').next()?.parse().ok()?;
-        let pending = face.fold.pending(&kinds, self.id, face.clock.last());
+        let fold = face.fold.as_ref()?;
+        let pending = fold.pending(&kinds, self.id, face.clock.last());
         let job = self.rng.pick(&pending)?;
         let scope = Scope::Task(job.step.task);
         let honest = self.rng.chance(700);
-        let seen = if honest { face.fold.rows(scope)?.head() } else { Hlc { wall_ms: 0, logical: 0, node: self.id } };
+        let seen = if honest { fold.rows(scope)?.head() } else { Hlc { wall_ms: 0, logical: 0, node: self.id } };
         let owner = if self.rng.chance(900) { self.id } else { self.others[0] };
         let (token, worker) = (LeaseToken::new(1, self.rng.wide() >> 48), WorkerId::from_bytes(self.id.to_bytes()));
         Some((scope, Body::ClaimWork { step: job.step.index, owner, worker, token, lease_ms: 3_000, seen }))
@@ -249,7 +259,7 @@ impl Liar {
     /// Finishes what it has, or what somebody else has.
     fn finish(&mut self, number: usize, own: bool) -> Option<(Scope, Body)> {
         let mut held = Vec::new();
-        for rows in self.faces[number].fold.all_rows().filter_map(Rows::task) {
+        for rows in self.faces[number].fold.as_ref()?.all_rows().filter_map(Rows::task) {
             for (index, step) in rows.indexed().filter(|(_, step)| step.status == Status::Running) {
                 let Some(lease) = step.lease.as_ref().filter(|lease| (lease.owner == self.id) == own) else { continue };
                 held.push((rows.task.id, Held { step: index, epoch: step.epoch, token: lease.token }));
@@ -267,11 +277,13 @@ impl Face {
             let feed = accepted.news.feed;
             let ops = accepted.news.ops.clone();
             if self.log.take(accepted.news).is_ok() {
-                for linked in ops {
+                for linked in &ops {
                     let _ = self.clock.receive(linked.op.header.hlc, now_ms, u64::MAX);
-                    self.fold.insert_linked(linked.op, linked.previous, linked.hash);
                 }
-                self.fold.settle(usize::MAX);
+                if let Some(fold) = &mut self.fold {
+                    fold.insert_all(ops);
+                    fold.settle(usize::MAX);
+                }
             }
             let around = Around { log: &self.log, gate: &Open, now_ms };
             self.sync.handle_taken(feed, &around);

@@ -37,6 +37,10 @@ pub(super) struct Node {
     /// What is durable while no peer runs.
     pub(super) disk: MemoryFeedLog,
     pub(super) life: u64,
+    /// Which of its feeds it writes.
+    pub(super) origin_epoch: u32,
+    /// How often the owner has given rights: no two links are alike.
+    pub(super) given: u8,
     pub(super) skew_ms: i64,
     /// What is on its way to the disk.
     pub(super) writing: Option<Commit>,
@@ -77,6 +81,8 @@ impl Node {
             peer: None,
             disk: MemoryFeedLog::default(),
             life: 0,
+            origin_epoch: 1,
+            given: 0,
             skew_ms,
             writing: None,
             wake_at: None,
@@ -104,7 +110,7 @@ impl Node {
         let start = Start {
             signer: self.signer.clone(),
             root: root(),
-            origin_epoch: 1,
+            origin_epoch: self.origin_epoch,
             life: self.life,
             log: std::mem::take(&mut self.disk),
             config: config(),
@@ -129,6 +135,12 @@ impl Node {
         self.disk = peer.into_log();
         self.jobs.clear();
         commit.filter(|_| is_written)
+    }
+
+    /// Everything that it knew is gone, and so it begins another feed.
+    pub(super) fn forget(&mut self) {
+        self.disk = MemoryFeedLog::default();
+        self.origin_epoch += 1;
     }
 
     /// The log, wherever it is.

@@ -31,6 +31,8 @@ pub struct NetReport {
     pub refused: u64,
     /// Faults of nodes and links.
     pub faults: u64,
+    /// How often a node lost its memory.
+    pub forgot: u64,
     /// Frames that were sent, lost and doubled.
     pub frames: [u64; 3],
     /// What the liar did.
@@ -62,6 +64,7 @@ pub fn run(seed: u64) -> NetReport {
         stable: world.stable.len() as u64,
         refused: world.refused,
         faults: world.faults,
+        forgot: world.forgot,
         frames: [world.network.sent, world.network.lost, world.network.doubled],
         lies: world.liar.as_ref().map_or(0, |liar| liar.lies),
     }
@@ -96,6 +99,8 @@ pub struct NetTotals {
     pub stable: u64,
     /// What liars did.
     pub lies: u64,
+    /// How often nodes lost their memory.
+    pub forgot: u64,
     faults: u64,
     refused: u64,
     frames: [u64; 3],
@@ -111,6 +116,7 @@ impl NetTotals {
         self.stable += report.stable;
         self.lies += report.lies;
         self.faults += report.faults;
+        self.forgot += report.forgot;
         self.refused += report.refused;
         self.simulated += report.simulated;
         self.liars += u64::from(report.has_liar);
@@ -124,7 +130,7 @@ impl NetTotals {
 
     /// Takes in what another thread ran.
     pub fn merge(&mut self, other: Self) {
-        let Self { seeds, failed, ops, stable, lies, faults, refused, frames, simulated, liars } = other;
+        let Self { seeds, failed, ops, stable, lies, forgot, faults, refused, frames, simulated, liars } = other;
         self.failed.extend(failed);
         self.failed.sort();
         for (sum, count) in [
@@ -133,6 +139,7 @@ impl NetTotals {
             (&mut self.stable, stable),
             (&mut self.lies, lies),
             (&mut self.faults, faults),
+            (&mut self.forgot, forgot),
             (&mut self.refused, refused),
             (&mut self.simulated, simulated),
             (&mut self.liars, liars),
@@ -158,11 +165,12 @@ impl NetTotals {
         );
         let _ = writeln!(
             text,
-            "{} ops, {} tasks stable, {} refused, {} faults, {} lies; {sent} frames, {lost} lost, {doubled} doubled; {} s simulated",
+            "{} ops, {} tasks stable, {} refused, {} faults, {} memories lost, {} lies; {sent} frames, {lost} lost, {doubled} doubled; {} s simulated",
             self.ops,
             self.stable,
             self.refused,
             self.faults,
+            self.forgot,
             self.lies,
             self.simulated / SECOND
         );

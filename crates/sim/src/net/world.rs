@@ -1,7 +1,7 @@
 //! The world: nodes, a liar perhaps, a network, and one agenda.
 
 use super::{
-    actor::{enrol, name, word},
+    actor::{name, word},
     check::{Acks, Broken, Stable},
     liar::Liar,
     network::Network,
@@ -49,6 +49,8 @@ pub(super) struct World {
     pub(super) healed: bool,
     pub(super) resting: bool,
     pub(super) faults: u64,
+    /// How often a node lost its memory.
+    pub(super) forgot: u64,
     pub(super) said: u64,
     pub(super) refused: u64,
     pub(super) events: Hash,
@@ -78,6 +80,7 @@ impl World {
             healed: false,
             resting: false,
             faults: 0,
+            forgot: 0,
             said: 0,
             refused: 0,
             events: Hash::default(),
@@ -169,7 +172,8 @@ impl World {
         self.nodes[node].start(&ids, now);
         if node == 0 && self.nodes[0].life == 1 {
             for to in 1..self.nodes.len() {
-                let body = enrol(to, self.is_liar(to));
+                let is_liar = self.is_liar(to);
+                let body = self.nodes[0].enrol(to, is_liar, None);
                 self.nodes[0].say(now, word(body));
             }
         }
@@ -216,7 +220,7 @@ impl World {
             }
             return self.pump_liar();
         }
-        let targets = self.honest_ids();
+        let targets: Vec<(usize, NodeId)> = self.honest().map(|node| (node.number, node.id)).collect();
         let healed = self.healed;
         let outcomes = self.nodes[node].act(now, healed, &targets);
         self.said += outcomes.len() as u64;
@@ -226,10 +230,6 @@ impl World {
 
     pub(super) fn honest(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| self.plan.liar != Some(node.number))
-    }
-
-    fn honest_ids(&self) -> Vec<NodeId> {
-        self.honest().map(|node| node.id).collect()
     }
 
     fn written(&mut self, node: usize, life: u64) {
@@ -312,10 +312,11 @@ impl World {
         }
     }
 
-    /// Nothing breaks any more, clocks are right, and the owner freezes the liar.
+    /// Nothing breaks any more, clocks are right, and the owner freezes the liar and lets everybody else in once more.
     fn heal(&mut self) {
         self.healed = true;
         self.network.heal();
+        self.liar.iter_mut().for_each(Liar::stop);
         for node in 0..self.nodes.len() {
             if self.is_liar(node) {
                 continue;
@@ -335,6 +336,8 @@ impl World {
         if let Some(liar) = self.plan.liar {
             words.push(Body::FreezeNode { node: self.ids[liar], frozen: true });
         }
+        let honest: Vec<usize> = self.honest().map(|node| node.number).filter(|number| *number != 0).collect();
+        words.extend(honest.into_iter().map(|number| self.nodes[0].enrol(number, false, None)));
         for body in words {
             self.nodes[0].say(now, word(body));
         }
