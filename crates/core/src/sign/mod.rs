@@ -93,9 +93,13 @@ impl fmt::Debug for Signer {
 impl PublicKey {
     /// Whether this key signed `bytes` for this purpose. Strict, see [the module](self).
     pub fn verify(&self, domain: Domain, bytes: &[u8], signature: &Signature) -> Result<(), Refusal> {
+        self.verify_message(&domain.message(bytes), signature)
+    }
+
+    fn verify_message(&self, message: &[u8], signature: &Signature) -> Result<(), Refusal> {
         let key = self.checked()?;
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
-        key.verify_strict(&domain.message(bytes), &signature).map_err(|_| Refusal::Signature)
+        key.verify_strict(message, &signature).map_err(|_| Refusal::Signature)
     }
 
     /// Whether a signature by this key can count at all.

