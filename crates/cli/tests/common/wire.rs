@@ -105,6 +105,7 @@ pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() ->
             return found;
         }
         assert!(Instant::now() < end, "waited in vain until {what}");
-        std::thread::yield_now();
+        // Whoever looks without a pause takes the processor from what it waits for.
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }

@@ -25,8 +25,11 @@ impl World {
         }
     }
 
+    /// Half of the time whoever is writing something down: a write takes a few milliseconds, which nobody meets by chance.
     fn kill_somebody(&mut self) {
-        let node = self.rng.index(self.nodes.len());
+        let writing: Vec<usize> = self.honest().filter(|node| node.writing.is_some()).map(|node| node.number).collect();
+        let chosen = self.rng.chance(500).then(|| self.rng.pick(&writing).copied()).flatten();
+        let node = chosen.unwrap_or_else(|| self.rng.index(self.nodes.len()));
         if Some(node) == self.plan.liar {
             return;
         }

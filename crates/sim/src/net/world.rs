@@ -263,7 +263,9 @@ impl World {
         let Some(peer) = &mut self.nodes[node].peer else { return };
         if let Some(commit) = peer.poll_commit(wall_ms) {
             self.nodes[node].writing = Some(commit);
-            self.agenda.after(self.rng.between(0, 8) * MS + 1, Event::Written { node, life });
+            // Now and then a disk is slow.
+            let takes_ms = if self.rng.chance(50) { self.rng.between(20, 400) } else { self.rng.between(0, 8) };
+            self.agenda.after(takes_ms * MS + 1, Event::Written { node, life });
         }
         let mut sent = Vec::new();
         if let Some(peer) = &mut self.nodes[node].peer {

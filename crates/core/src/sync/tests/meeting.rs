@@ -1,7 +1,7 @@
 //! L12: whatever the network does, once it heals all hold the same ops.
 
 use super::world::{FOUL, START_MS, World};
-use crate::feed::{FeedLog as _, RUN_OPS_MAX};
+use crate::feed::{FeedId, FeedLog as _, RUN_OPS_MAX};
 use proptest::prelude::*;
 
 #[test]
@@ -120,6 +120,24 @@ fn many_feeds_go_round() {
     world.run(60_000);
     world.assert_agreed(0..2);
     assert_eq!(world.nodes[1].log.feeds(None, 999).len(), 190);
+}
+
+#[test]
+fn nobody_has_agreed_who_lacks_the_feed_of_a_later_life() {
+    let mut world = World::of(2, 8);
+    let mut author = crate::feed::tests::Author::new(9);
+    author.chain = FeedId { origin_epoch: 2, ..author.feed() }.chain();
+    world.nodes[0].log.append(author.run(2, START_MS, "x")).unwrap();
+    let teller = world.id(0);
+    world.nodes[1].idle = true;
+    (0..2).for_each(|index| world.restart(index));
+    world.run(10_000);
+    assert!(!world.nodes[1].sync.has_agreed(teller), "it was told of a feed, and does not have it");
+    world.nodes[1].idle = false;
+    world.run(10_000);
+    world.assert_agreed(0..2);
+    assert_eq!(world.nodes[1].log.chain(author.feed()).seq, 2);
+    assert!(world.nodes[1].sync.has_agreed(teller));
 }
 
 /// What happens in a world.
