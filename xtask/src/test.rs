@@ -51,6 +51,9 @@ fn run_nextest(workspace: &Workspace, prepared: impl Fn(Cmd) -> Cmd, skipped: &m
     let config = workspace.root.join("xtask/nextest.toml");
     let command = Cmd::cargo("nextest run --workspace --locked --tool-config-file")
         .arg(format!("relaymesh-xtask:{}", config.display()));
+    // Gigabytes of test programs were written just now; until they are on the disk every sync of a test waits behind them.
+    prepared(command.clone().arg("--no-run")).run(&workspace.root)?;
+    let _ = Cmd::new("sync", "").works(&workspace.root);
     let outcome = prepared(command).run(&workspace.root);
     if let Ok(text) = std::fs::read_to_string(&report) {
         skipped.extend(text.lines().filter_map(skipped_in));

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, time::Duration};
 
 /// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// One step, two in a row, or a fan of three; what each is given is its own.
 fn steps(number: u64) -> Value {

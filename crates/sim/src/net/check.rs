@@ -175,9 +175,10 @@ impl World {
             let seals = registers.map_or(0, |registers| registers.seals().all().len());
             let coordinator = registers.map_or(99, |registers| number(registers.coordinator(peer.now())));
             text.push_str(&format!(
-                "\n  node {}: {} seals, coordinator {coordinator}, missing {missing:?}, quarantined {}, feeds {}",
+                "\n  node {}: {} seals, coordinator {coordinator}, unsealed {:?}, missing {missing:?}, quarantined {}, feeds {}",
                 node.number,
                 seals,
+                peer.unsealed().map(|why| why.to_string()),
                 peer.sync().quarantined().count(),
                 feeds.join(" ")
             ));

@@ -48,6 +48,8 @@ pub(super) struct World {
     pub(super) broken: Option<Broken>,
     pub(super) healed: bool,
     pub(super) resting: bool,
+    /// What the owner has yet to say before everything can rest.
+    unsaid: Vec<Body>,
     pub(super) faults: u64,
     /// How often a node lost its memory.
     pub(super) forgot: u64,
@@ -79,6 +81,7 @@ impl World {
             broken: None,
             healed: false,
             resting: false,
+            unsaid: Vec::new(),
             faults: 0,
             forgot: 0,
             said: 0,
@@ -131,6 +134,7 @@ impl World {
             Event::Leave { node } => self.kill(node, true),
             Event::Heal => self.heal(),
             Event::Look => {
+                self.say_the_rest();
                 self.look();
                 self.return_of_the_absent();
                 self.agenda.after(LOOK_EVERY, Event::Look);
@@ -329,7 +333,6 @@ impl World {
             }
             self.start(node);
         }
-        let now = self.agenda.now();
         let mut words = vec![Body::RouteKind { pattern: "x.*".parse().expect("a pattern"), target: None }];
         for kind in ["x.a", "x.b"] {
             words.push(Body::RouteKind { pattern: kind.parse().expect("a pattern"), target: None });
@@ -340,9 +343,15 @@ impl World {
         }
         let honest: Vec<usize> = self.honest().map(|node| node.number).filter(|number| *number != 0).collect();
         words.extend(honest.into_iter().map(|number| self.nodes[0].enrol(number, false, None)));
-        for body in words {
-            self.nodes[0].say(now, word(body));
-        }
+        self.unsaid = words;
+        self.say_the_rest();
+    }
+
+    /// The owner says what it could not say yet: right after the faults its clock may still be ahead in the eyes of the others.
+    fn say_the_rest(&mut self) {
+        let now = self.agenda.now();
+        let owner = &mut self.nodes[0];
+        self.unsaid.retain(|body| !matches!(owner.say(now, word(body.clone())), Some(Ok(_))));
         self.pump(0);
     }
 }
