@@ -116,7 +116,7 @@ impl<L: FeedLog> Site<'_, L> {
     fn promise(&self, branch: Branch, head: SignedHead) -> Result<Admission, Refusal> {
         let here = self.held(branch, head.seq).and_then(|held| held.hlc);
         if let Some(op) = here.filter(|op| head.as_of < *op) {
-            head.verify()?;
+            self.verify(&head)?;
             return Err(Refusal::AsOf { as_of: head.as_of, op });
         }
         let tip = self.tip(branch);
@@ -125,13 +125,13 @@ impl<L: FeedLog> Site<'_, L> {
             Some(tip) if tip.head.seq > head.seq => {
                 let next = self.held(branch, head.seq + 1).and_then(|held| held.hlc);
                 let Some(found) = next.filter(|next| *next <= head.as_of) else { return Ok(Admission::Known) };
-                head.verify()?;
+                self.verify(&head)?;
                 let evidence = Box::new(self.evidence(Lie::Promise, head.seq + 1, tip, head));
                 return Err(Refusal::Promise { promised: head.as_of, found, evidence });
             }
             Some(_) | None => {}
         }
-        head.verify()?;
+        self.verify(&head)?;
         Ok(self.news(Attach::Extends(branch), Vec::new(), head, None))
     }
 
@@ -147,7 +147,7 @@ impl<L: FeedLog> Site<'_, L> {
         {
             return Err(Refusal::BranchFull { feed: self.feed, forked_at: fork.since, seq: head.seq });
         }
-        head.verify()?;
+        self.verify(&head)?;
         let evidence = leaves.map(|tip| self.evidence(Lie::Fork, at + 1, tip, head));
         if let Some(evidence) = evidence.filter(|_| self.tips.len() >= BRANCHES_MAX) {
             return Err(Refusal::Branches { evidence: Box::new(evidence) });
@@ -158,6 +158,10 @@ impl<L: FeedLog> Site<'_, L> {
         let evidence = evidence.or_else(|| broken.map(|tip| self.evidence(Lie::Promise, at + 1, tip, head)));
         let attach = if leaves.is_some() { Attach::Forks { at } } else { Attach::Extends(branch) };
         Ok(self.news(attach, ops, head, evidence))
+    }
+
+    fn verify(&self, head: &SignedHead) -> Result<(), Refusal> {
+        head.verify_beside(self.tips.first().map(|tip| &tip.head)).map(drop)
     }
 
     fn evidence(&self, lie: Lie, from_seq: u64, tip: &Tip, other: SignedHead) -> Evidence {

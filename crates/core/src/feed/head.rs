@@ -81,6 +81,16 @@ impl SignedHead {
         Ok(feed)
     }
 
+    /// The same beside a head of the feed that was verified before, if there is one: then the key is known to be good.
+    pub fn verify_beside(&self, known: Option<&Self>) -> Result<FeedId, Refusal> {
+        if known.is_none_or(|known| known.key != self.key) {
+            return self.verify();
+        }
+        let feed = self.check()?;
+        self.key.verify_again(Domain::Head, &self.signed_bytes(), &self.signature)?;
+        Ok(feed)
+    }
+
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![FORMAT];

@@ -266,3 +266,16 @@ proptest! {
         prop_assert!(postcard::from_bytes::<PublicKey>(&binary[..32]).is_err());
     }
 }
+
+#[test]
+fn a_key_that_was_checked_signs_no_more_than_before() {
+    let (key, signature) = (signer(5).public_key(), signer(5).sign(Domain::Envelope, BYTES));
+    assert_eq!(key.check(), Ok(()));
+    assert_eq!(key.verify_again(Domain::Envelope, BYTES, &signature), Ok(()));
+    assert_eq!(key.verify_again(Domain::Head, BYTES, &signature), Err(Refusal::Signature));
+    for bit in 0..512 {
+        let mut bent = signature;
+        bent.0[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(key.verify_again(Domain::Envelope, BYTES, &bent), Err(Refusal::Signature), "bit {bit}");
+    }
+}

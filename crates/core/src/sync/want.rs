@@ -243,7 +243,8 @@ impl<R: Rng> Sync<R> {
         if beyond || self.wanted.was_refused(feed, place) || self.quarantine.is_held(feed, place) {
             return;
         }
-        if !self.wanted.knows(feed, place) && head.verify().is_err() {
+        let tips = around.log.tips(feed);
+        if !self.wanted.knows(feed, place) && head.verify_beside(tips.first().map(|tip| &tip.head)).is_err() {
             return self.malformed(from);
         }
         if !self.wanted.offered(feed, place, from, self.config.wanted_feeds_max) {

@@ -16,7 +16,7 @@ use relaymesh_core::{
     hash::Hash,
     id::NodeId,
     op::Body,
-    peer::{Channel, Commit},
+    peer::{Channel, Commit, Refused},
 };
 
 /// How often the world looks whether everything has come to rest.
@@ -349,9 +349,13 @@ impl World {
 
     /// The owner says what it could not say yet: right after the faults its clock may still be ahead in the eyes of the others.
     fn say_the_rest(&mut self) {
+        if self.unsaid.is_empty() {
+            return;
+        }
         let now = self.agenda.now();
         let owner = &mut self.nodes[0];
-        self.unsaid.retain(|body| !matches!(owner.say(now, word(body.clone())), Some(Ok(_))));
+        self.unsaid
+            .retain(|body| matches!(owner.say(now, word(body.clone())), None | Some(Err(Refused::Ahead { .. }))));
         self.pump(0);
     }
 }
