@@ -38,7 +38,7 @@ pub enum Unsealed {
         scopes: usize,
     },
     /// This node lost its memory, and does not know yet what the others know.
-    #[error("this node lost its memory, and has not heard from {node} since")]
+    #[error("this node lost its memory, and does not know yet all that {node} wrote or has")]
     Forgetful {
         /// Who has to be heard; this node itself: nobody was heard who knew of it.
         node: NodeId,
