@@ -189,18 +189,21 @@ fn whoever_only_looks_cannot_take_every_place_by_listening_or_waiting() {
     };
     let listen = looker.request("GET", "/events", &[], None);
     let wait = looker.request("GET", &format!("/tasks/{task}/wait?timeout_ms=60000"), &[], None);
-    let listening: Vec<(TcpStream, String)> = (0..64)
-        .map(|_| {
-            let mut stream = ask(&listen);
-            let mut status = [0; 12];
-            let _ = stream.read_exact(&mut status); // who is not let in is told nothing
-            (stream, String::from_utf8_lossy(&status).into_owned())
-        })
-        .collect();
+    let answered = |request: &str| {
+        let mut stream = ask(request);
+        let mut status = [0; 12];
+        let _ = stream.read_exact(&mut status); // who is not let in is told nothing
+        (stream, String::from_utf8_lossy(&status).into_owned())
+    };
+    let listening: Vec<(TcpStream, String)> = (0..64).map(|_| answered(&listen)).collect();
     let count = |wanted: &str| listening.iter().filter(|(_, status)| status == wanted).count();
     assert_eq!((count("HTTP/1.1 200"), count("HTTP/1.1 503")), (24, 40), "three of four places are for who listens");
-    let _waiting: Vec<TcpStream> = (0..64).map(|_| ask(&wait)).collect();
-    assert_eq!(web.get("/health").status, 200);
+    // Each is answered before the next one comes: together they would have all places for as long as that takes.
+    let waiting: Vec<(TcpStream, String)> = (0..64).map(|_| answered(&wait)).collect();
+    assert!(waiting.iter().all(|(_, status)| status != "HTTP/1.1 200"), "none of them waits");
+    house
+        .0
+        .until("a place is free", |_| web.try_send("GET", "/health", &[], None).is_some_and(|got| got.status == 200));
     let refused = looker.send("GET", &format!("/tasks/{task}/wait"), &[], None);
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{}", refused.body);
     assert_eq!(refused.json()["code"], "busy");

@@ -53,9 +53,20 @@ impl Web {
 
     /// One request on a connection of its own. A header that is given counts more than the usual one; an empty one takes it away.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Got {
+        self.try_send(method, path, headers, body).unwrap()
+    }
+
+    /// The same; nothing if there was no place for it.
+    pub(crate) fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+    ) -> Option<Got> {
         let mut stream = self.connect();
-        stream.write_all(self.request(method, path, headers, body).as_bytes()).unwrap();
-        read(&mut BufReader::new(stream)).unwrap()
+        stream.write_all(self.request(method, path, headers, body).as_bytes()).ok()?;
+        read(&mut BufReader::new(stream))
     }
 
     pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> String {
