@@ -152,7 +152,7 @@ fn a_stream_that_is_cut_off_is_a_failure_that_says_so() {
             "claude" => &["API Error"],
             // It says what its library says, and that depends on where the stream was cut.
             "gemini" => &["fetch failed", "terminated"],
-            "opencode" => &["Cannot connect to API", "terminated", "socket"],
+            "opencode" => &["Cannot connect to API", "terminated", "socket", "Connection reset"],
             _ => &["Connection error"],
         };
         let Some(tools) = tools(agent) else { return };
