@@ -12,14 +12,18 @@
 //!          last and remote are both at m      (m, the higher logical + 1)
 //!          only last, or only remote          (m, its logical + 1)
 //!          neither, so now alone              (m, 0)
+//! either   where the counter is used up       (the next millisecond, 0)
 //! ```
 //!
 //! The tempting mistake is to believe every peer. One node whose clock says next year would pull all others there,
 //! and every lease would be over. So a stamp further ahead of our own wall clock than the allowed drift is refused
 //! and leaves the clock where it was; how long ago a stamp was made never matters.
 //!
+//! The other one is to stand still where the counter is used up. No honest node comes there, but a stamp from elsewhere may
+//! say so, as far ahead as is allowed, and would keep everybody who believes it from writing until then. Time goes on instead.
+//!
 //! Invariant: each stamp that a clock gives out is greater than all that it gave out or accepted before. A clock
-//! that cannot keep this (the counter is used up) refuses, and does not move.
+//! that cannot keep this (there is no later millisecond) refuses, and does not move.
 //!
 //! There is no clock to read in here: `now_ms` comes in as an argument.
 
@@ -33,12 +37,9 @@ pub const MAX_CLOCK_DRIFT_MS: u64 = 60_000;
 /// Why the clock gave out no stamp, or a text is not one. In every case the clock is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The counter of this millisecond is used up. Try again once the wall clock is past `wall_ms`.
-    #[error("the logical counter at {wall_ms} ms is used up: no stamp can follow before the next millisecond")]
-    LogicalExhausted {
-        /// The millisecond that has no stamp left.
-        wall_ms: u64,
-    },
+    /// The last stamp of all was given out.
+    #[error("the last stamp that there is was given out: no stamp can follow")]
+    Exhausted,
     /// The remote stamp is too far in our future to be believed. What carries it is put into quarantine.
     #[error("the stamp {remote} is {ahead_ms} ms ahead of this node's clock; at most {max_drift_ms} ms are accepted")]
     TooFarAhead {
@@ -155,9 +156,10 @@ impl HlcClock {
 
     /// Moves to the stamp after `logical` at `wall_ms`, or to the first one there.
     fn advance(&mut self, wall_ms: u64, logical: Option<u32>) -> Result<Hlc, Error> {
-        let logical = match logical {
-            None => 0,
-            Some(logical) => logical.checked_add(1).ok_or(Error::LogicalExhausted { wall_ms })?,
+        let (wall_ms, logical) = match logical.map(|logical| logical.checked_add(1)) {
+            None => (wall_ms, 0),
+            Some(Some(logical)) => (wall_ms, logical),
+            Some(None) => (wall_ms.checked_add(1).ok_or(Error::Exhausted)?, 0),
         };
         self.last = Hlc { wall_ms, logical, node: self.last.node };
         Ok(self.last)

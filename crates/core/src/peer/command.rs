@@ -43,6 +43,12 @@ pub enum Refused {
         /// By how much.
         ahead_ms: u64,
     },
+    /// Others have more of this node's own feed than the node itself: it was set back to an older state, and would write something else where
+    /// it has written before (D24).
+    #[error(
+        "others know more of what this node wrote than the node itself: it was set back, and writes nothing before it is given a new origin epoch"
+    )]
+    Forgetful,
     /// The mesh has gone on to a level that this program does not know.
     #[error("the mesh is at a level that this program does not know: a newer relaymesh is needed to write here")]
     Behind,
@@ -54,6 +60,9 @@ impl<R: Rng> Peer<R> {
     pub fn handle_command(&mut self, command: Command, now_ms: u64) -> Result<OpId, Refused> {
         if let Some(ahead_ms) = self.ahead_ms(now_ms) {
             return Err(Refused::Ahead { ahead_ms });
+        }
+        if self.is_forgetful {
+            return Err(Refused::Forgetful);
         }
         if self.fold.registers().is_some_and(crate::mandate::Registers::is_behind) {
             return Err(Refused::Behind);

@@ -2,7 +2,7 @@
 
 use super::node::Peer;
 use crate::{
-    feed::{FeedId, Linked},
+    feed::{Admitted, FeedId, Linked},
     hlc::Hlc,
     sync::Accepted,
 };
@@ -25,27 +25,42 @@ impl<R: Rng> Peer<R> {
         if self.is_writing {
             return None;
         }
-        let taken: Vec<Accepted> = std::iter::from_fn(|| self.sync.poll_accepted()).collect();
-        let ops = std::mem::take(&mut self.open);
-        let promise_is_due = self.promise_ms <= now_ms;
-        if ops.is_empty() && taken.is_empty() && !promise_is_due {
+        let taken: Vec<Accepted> = std::iter::from_fn(|| self.next_accepted()).collect();
+        let writes = !self.is_forgetful && (!self.open.is_empty() || self.promise_ms <= now_ms);
+        // Whatever is written from now on is dated later than this. Without a stamp own ops wait for the next commit.
+        let as_of = writes.then(|| self.clock.tick(now_ms).ok()).flatten();
+        if as_of.is_none() && taken.is_empty() {
             return None;
         }
-        // Whatever is written from now on is dated later than this.
-        let as_of = if ops.is_empty() && !promise_is_due { None } else { self.clock.tick(now_ms).ok() };
+        let mut ops = Vec::new();
         if as_of.is_some() {
+            ops = std::mem::take(&mut self.open);
             self.promise_ms = now_ms.saturating_add(self.config.promise_period_ms);
         }
         self.is_writing = true;
         Some(Commit { ops, as_of, taken })
     }
 
+    /// The next run of others. Nobody else writes this node's own feed: whoever has more of it than the node itself heard it from a life that the
+    /// node has forgotten, and whatever the node went on to write would fork it.
+    fn next_accepted(&mut self) -> Option<Accepted> {
+        loop {
+            let accepted = self.sync.poll_accepted()?;
+            if accepted.news.feed != self.feed {
+                return Some(accepted);
+            }
+            self.is_forgetful = true;
+            self.sync.handle_put_back(self.feed);
+        }
+    }
+
     /// It is durable: the log has it, others are told, and what others wrote is folded.
     pub fn handle_committed(&mut self, commit: Commit, now_ms: u64) {
         self.is_writing = false;
-        self.write(&commit, now_ms);
-        let feeds: Vec<FeedId> = commit.taken.iter().map(|accepted| accepted.news.feed).collect();
-        let taken: Vec<Linked> = commit.taken.into_iter().flat_map(|accepted| accepted.news.ops).collect();
+        let is_news = commit.as_of.is_some();
+        let taken = self.write(commit);
+        let feeds: Vec<FeedId> = taken.iter().map(|news| news.feed).collect();
+        let taken: Vec<Linked> = taken.into_iter().flat_map(|news| news.ops).collect();
         for linked in &taken {
             // A stamp that is too far ahead was held back by sync.
             let _ = self.clock.receive(linked.op.header.hlc, now_ms, self.config.max_clock_drift_ms);
@@ -56,22 +71,26 @@ impl<R: Rng> Peer<R> {
         for feed in feeds {
             self.with_sync(now_ms, |sync, around| sync.handle_taken(feed, around));
         }
-        if commit.as_of.is_some() {
+        if is_news {
             self.sync.handle_local_news(self.feed, now_ms);
         }
     }
 
-    /// Puts a commit into the log and does nothing else: what is left of a node that is killed right after.
-    pub fn write(&mut self, commit: &Commit, _now_ms: u64) {
-        for accepted in &commit.taken {
-            if self.log.take(accepted.news.clone()).is_err() {
-                self.sync.handle_put_back(accepted.news.feed);
+    /// Puts a commit into the log and does nothing else: what is left of a node that is killed right after. What of others the log has taken.
+    pub fn write(&mut self, commit: Commit) -> Vec<Admitted> {
+        let mut taken = Vec::new();
+        for Accepted { news, .. } in commit.taken {
+            match self.log.take(news.clone()) {
+                Ok(()) => taken.push(news),
+                Err(_) => self.sync.handle_put_back(news.feed),
             }
         }
         if let Some(as_of) = commit.as_of {
-            let signed = self.log.author(&self.signer, self.feed.origin_epoch, commit.ops.clone(), as_of);
-            debug_assert!(signed.is_ok(), "a node's own ops follow each other: {signed:?}");
+            let signed = self.log.author(&self.signer, self.feed.origin_epoch, commit.ops, as_of);
+            // Nobody else writes to this feed. To go on would lose what is acknowledged next.
+            assert!(signed.is_ok(), "a node's own ops follow each other: {signed:?}");
         }
+        taken
     }
 
     /// Asks for heads that were sealed and are not here.

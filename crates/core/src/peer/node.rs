@@ -54,6 +54,8 @@ pub struct Peer<R> {
     /// Own ops that are not durable yet.
     pub(super) open: Vec<Vec<u8>>,
     pub(super) is_writing: bool,
+    /// Others have more of this node's own feed than the node itself.
+    pub(super) is_forgetful: bool,
     pub(super) promise_ms: u64,
     pub(super) rng: R,
     pub(super) name: Name,
@@ -103,6 +105,7 @@ impl<R: Rng> Peer<R> {
             contents: BTreeMap::new(),
             open: Vec::new(),
             is_writing: false,
+            is_forgetful: false,
             promise_ms: now_ms,
             seal_ms: now_ms.saturating_add(config.seal_period_ms),
             name: name("node"),
@@ -157,7 +160,8 @@ impl<R: Rng> Peer<R> {
     /// When [`handle_timeout`](Self::handle_timeout) is due next; [`poll_commit`](Self::poll_commit) may have a promise then.
     pub fn poll_timeout(&self) -> u64 {
         let now = if self.fold.lag() > 0 { 0 } else { u64::MAX };
-        let due = [self.membership.poll_timeout(), self.sync.poll_timeout(), self.promise_ms, self.seal_ms, now];
+        let promise_ms = if self.is_forgetful { u64::MAX } else { self.promise_ms };
+        let due = [self.membership.poll_timeout(), self.sync.poll_timeout(), promise_ms, self.seal_ms, now];
         due.into_iter().fold(u64::MAX, u64::min)
     }
 
@@ -219,6 +223,11 @@ impl<R: Rng> Peer<R> {
     pub fn ahead_ms(&self, now_ms: u64) -> Option<u64> {
         let reached = self.membership.members().filter(|known| known.status() != Status::Dead).count();
         self.sync.told_ahead(now_ms).filter(|ahead| ahead.peers * 2 > reached).map(|ahead| ahead.ahead_ms)
+    }
+
+    /// Whether others have more of this node's own feed than the node itself: it was set back to an older state without a new origin epoch.
+    pub fn is_forgetful(&self) -> bool {
+        self.is_forgetful
     }
 
     /// Whether nothing is on its way to the log.

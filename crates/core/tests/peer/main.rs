@@ -6,12 +6,12 @@
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
 use relaymesh_core::{
     capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
-    feed::{FeedId, FeedLog, MemoryFeedLog},
+    feed::{Branch, FeedId, FeedLog, MemoryFeedLog},
     hlc::Hlc,
-    id::NodeId,
+    id::{NodeId, OpId},
     name::Name,
-    op::{Body, Scope},
-    peer::{Channel, Command, Config, Peer, Start, Unsealed},
+    op::{Body, Header, Scope, WriteClass},
+    peer::{Channel, Command, Config, Peer, Refused, Start, Unsealed},
     register::Register,
     sign::Signer,
     sync::Frame,
@@ -235,4 +235,81 @@ fn a_coordinator_that_lost_its_memory_seals_nothing_before_it_has_heard_everybod
     let enrolled = owner.fold().registers().is_some_and(|registers| registers.is_enrolled(other.node()));
     assert!(enrolled, "what it had said before counts");
     assert_eq!(owner.fold().state_hash(), other.fold().state_hash());
+}
+
+/// A stamp may say that its counter is used up, as far ahead as is believed: to wait until then is what its author wants.
+#[test]
+fn d20_a_counter_that_is_used_up_ahead_of_time_keeps_nobody_from_writing() {
+    let mut owner = open(MemoryFeedLog::default(), 1, START_MS);
+    let liar = FeedId { origin: NodeId::of_key(&signer(1).public_key()), origin_epoch: 1 };
+    owner.remember([liar.origin], START_MS);
+    owner.handle_command(enrol(1), START_MS).expect("it is there");
+    commit(&mut owner, START_MS);
+
+    let mut log = MemoryFeedLog::default();
+    for logical in [u32::MAX - 1, u32::MAX] {
+        let hlc = Hlc { wall_ms: START_MS + 60_000, logical, node: liar.origin };
+        let mut chain = log.chain(liar);
+        let Command { author, source, namespace, scope, causal_deps, body } = word();
+        let header = Header {
+            op_id: OpId::new(hlc.wall_ms, u128::from(logical)),
+            origin: liar.origin,
+            origin_epoch: 1,
+            seq: chain.next_seq(),
+            hlc,
+            author,
+            source,
+            namespace,
+            scope,
+            write_class: WriteClass::AppendOnly,
+            causal_deps,
+            via: None,
+        };
+        let link = chain.append(&header, &body);
+        log.author(&signer(1), 1, vec![link.bytes], hlc).expect("it is there");
+    }
+    let run = log.run(liar, Branch::Trunk, 0, u64::MAX).expect("it is there");
+    owner.handle_bytes(liar.origin, Channel::Sync, &Frame::Run(run).encode(), START_MS);
+    commit(&mut owner, START_MS);
+    assert_eq!(owner.log().ops(liar, Branch::Trunk).len(), 2, "it is believed that far");
+
+    for after_ms in 1..4 {
+        owner.handle_command(word(), START_MS + after_ms).expect("it is there");
+        commit(&mut owner, START_MS + after_ms);
+    }
+    assert_eq!(owner.log().ops(feed(), Branch::Trunk).len(), 4);
+    assert_eq!(owner.now().wall_ms, START_MS + 60_001, "a millisecond further, and not stuck");
+    owner.log().validate().expect("it is there");
+}
+
+/// A copy of the disk was put back, and the node was started as if nothing had happened.
+#[test]
+fn d24_a_node_that_was_set_back_writes_nothing_over_what_it_wrote() {
+    let mut owner = open(MemoryFeedLog::default(), 1, START_MS);
+    let mut other = node(1, 1, (MemoryFeedLog::default(), 1), START_MS);
+    owner.remember([other.node()], START_MS);
+    other.remember([owner.node()], START_MS);
+    owner.handle_command(enrol(1), START_MS).expect("it is there");
+    converse(&mut owner, &mut other, START_MS..START_MS + 5_000);
+    let copy = owner.log().clone();
+    owner.handle_command(word(), START_MS + 5_000).expect("it is there");
+    converse(&mut owner, &mut other, START_MS + 5_000..START_MS + 10_000);
+    let known = other.log().ops(feed(), Branch::Trunk).len();
+
+    let mut owner = open(copy, 2, START_MS + 10_000);
+    owner.remember([other.node()], START_MS + 10_000);
+    assert!(!owner.is_forgetful(), "nobody has told it yet");
+    converse(&mut owner, &mut other, START_MS + 10_000..START_MS + 20_000);
+    assert!(owner.is_forgetful());
+    assert_eq!(owner.handle_command(word(), START_MS + 20_000), Err(Refused::Forgetful));
+    converse(&mut owner, &mut other, START_MS + 20_000..START_MS + 40_000);
+    assert!(!other.knows_fork(feed()), "it has not forked itself");
+    assert_eq!(other.log().ops(feed(), Branch::Trunk).len(), known);
+
+    // With a new epoch it hears what it had written, and goes on.
+    let mut owner = node(0, 2, (owner.into_log(), 3), START_MS + 40_000);
+    owner.remember([other.node()], START_MS + 40_000);
+    converse(&mut owner, &mut other, START_MS + 40_000..START_MS + 60_000);
+    assert_eq!(owner.log().ops(feed(), Branch::Trunk).len(), known);
+    owner.handle_command(word(), START_MS + 60_000).expect("it is there");
 }

@@ -1,7 +1,7 @@
 //! The liar: a node with a valid key and few rights, that runs none of our rules.
 //!
 //! It writes whatever it likes on its feed and signs it. It says different things to different nodes: after a while it is two, with
-//! one key, each with a branch of its own. It dates back, dates ahead, breaks its promises, claims and finishes in others' names, gives itself rights,
+//! one key, each with a branch of its own. It dates back, dates ahead, uses counters up, breaks its promises, claims and finishes in others' names, gives itself rights,
 //! replays what it once heard, and floods.
 
 use super::actor::{KINDS, command, grants, submit};
@@ -13,7 +13,7 @@ use relaymesh_core::{
     feed::{FeedId, MemoryFeedLog},
     fold::Fold,
     hash::Hash,
-    hlc::{Hlc, HlcClock},
+    hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
     id::{LeaseToken, NodeId, OpId, WorkerId},
     kernel::Rows,
     membership::{Config as MembershipConfig, Identity, Membership},
@@ -144,13 +144,18 @@ impl Liar {
         }
         let number = self.rng.index(self.faces.len());
         let Some((scope, body)) = self.lie(number) else { return };
-        let dated = self.rng.weighted(&[80, 12, 1]);
-        let last = self.faces[number].log.chain(self.feed()).hlc;
-        let clock = self.faces[number].clock.tick(now_ms).expect("the counter is far from used up");
-        let hlc = match (dated, last) {
-            (1, Some(last)) => Hlc { logical: last.logical + 1, ..last },
+        let dated = self.rng.weighted(&[80, 12, 1, 1]);
+        let next = |last: Hlc| HlcClock::resume(last).tick(0).expect("there is a later one");
+        let next = self.faces[number].log.chain(self.feed()).hlc.map(next);
+        let clock = self.faces[number].clock.tick(now_ms).expect("there is a later one");
+        let hlc = match (dated, next) {
+            (1, Some(next)) => next,
             (2, _) => Hlc { wall_ms: clock.wall_ms + 3_600_000, ..clock },
-            _ => clock.max(last.map_or(clock, |last| Hlc { logical: last.logical + 1, ..last })),
+            // As far ahead as is believed, with a counter that is used up.
+            (3, _) => {
+                Hlc { wall_ms: now_ms + MAX_CLOCK_DRIFT_MS, logical: u32::MAX, ..clock }.max(next.unwrap_or(clock))
+            }
+            _ => next.map_or(clock, |next| clock.max(next)),
         };
         self.write(number, scope, body, hlc, now_ms);
         self.lies += 1;

@@ -130,7 +130,7 @@ impl Node {
         let mut peer = self.peer.take()?;
         let commit = self.writing.take();
         if let (true, Some(commit)) = (is_written, &commit) {
-            peer.write(commit, 0);
+            peer.write(commit.clone());
         }
         self.disk = peer.into_log();
         self.jobs.clear();
