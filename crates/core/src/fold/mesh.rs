@@ -155,7 +155,8 @@ impl Fold {
         dated.any(|(_, scope)| *scope != Scope::Register(Register::Seals))
     }
 
-    /// Takes in ops that come together, as one by one; but if one of them asks for everything to be folded from nothing, that is done once.
+    /// Takes in ops that come together, as one by one; but if one of them asks for everything to be folded from nothing, that is done once, and
+    /// scopes that late ones among them concern are left to [`settle`](Self::settle).
     pub fn insert_all(&mut self, ops: impl IntoIterator<Item = Linked>) {
         self.when_to_rebuild(Rebuild::Later);
         for Linked { op, previous, hash, .. } in ops {
@@ -206,6 +207,9 @@ impl Fold {
             self.say(scope);
         } else if newest && !again.contains(&scope) && !self.is_dirty(scope) {
             self.fold_newest(scope);
+        } else if self.mesh.as_ref().is_some_and(|mesh| mesh.rebuild == Rebuild::Later) {
+            // A thousand late ops of one scope come together: it is folded again once.
+            self.mark(scope);
         } else {
             self.refold(scope);
         }
@@ -272,7 +276,13 @@ impl Fold {
         placed
     }
 
-    fn is_dirty(&self, scope: Scope) -> bool {
+    fn mark(&mut self, scope: Scope) {
+        if let Some(mesh) = self.mesh.as_mut() {
+            mesh.dirty.insert(scope);
+        }
+    }
+
+    pub(super) fn is_dirty(&self, scope: Scope) -> bool {
         self.mesh.as_ref().is_some_and(|mesh| mesh.dirty.contains(&scope))
     }
 
@@ -287,7 +297,7 @@ impl Fold {
     }
 
     /// Folds a scope from its first op on.
-    fn refold(&mut self, scope: Scope) {
+    pub(super) fn refold(&mut self, scope: Scope) {
         if let Some(mesh) = self.mesh.as_mut() {
             mesh.dirty.remove(&scope);
         }

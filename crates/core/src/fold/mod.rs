@@ -216,6 +216,10 @@ impl Fold {
         if let Some(mesh) = &mut self.mesh {
             mesh.registers.prepare(op);
         }
+        if self.is_dirty(op.header.scope) {
+            // Whoever asks is told what comes of it, not what would have come of it before something that is here already.
+            self.refold(op.header.scope);
+        }
         let entry = Entry { op: op.clone(), hash: Hash::default(), previous: Hash::default() };
         let nothing = ScopeFold::default();
         let scope = self.scopes.get(&op.header.scope).unwrap_or(&nothing);

@@ -2,7 +2,7 @@
 //! again bit by bit comes to the same as folding everything from nothing.
 
 use crate::{
-    author::{Answers, Linked, START_MS, answers, arrive, insert, mesh, root, scope, submit, task},
+    author::{Answers, Linked, START_MS, answers, arrive, everything, insert, link, mesh, root, scope, submit, task},
     history::{history, moves, scopes},
 };
 use proptest::prelude::*;
@@ -11,8 +11,8 @@ use relaymesh_core::{
     fold::{Fold, NoEffect, Standing, WAITING_MAX},
     id::{NodeId, OpId, TaskId},
     kernel::{Rows, validate},
-    op::Kind,
-    task::Status,
+    op::{Body, CancelMode, Kind},
+    task::{Refusal, Status},
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,6 +33,23 @@ fn interleaved(ops: &[Linked], seed: u64) -> Vec<Linked> {
     }
     let turns = shuffled(ops, seed);
     turns.iter().filter_map(|turn| chains.get_mut(&turn.op.header.origin)?.pop_front()).collect()
+}
+
+/// Rights were taken back before the task was submitted, and that came out afterwards.
+#[test]
+fn a_command_is_tried_on_rows_that_know_all_that_is_here() {
+    let (mut authors, ops) = mesh(2);
+    let revoked = authors[0].word(START_MS + 10, Body::RevokeUcan { ucan_cid: link(0, 1, everything(), None).cid() });
+    let submitted = authors[1].say(scope(1), START_MS + 20, submit("k", &["x.a"]));
+    let cancel = Body::CancelTask { mode: CancelMode::Hard, reason: String::new() };
+    let cancel = authors[0].say(scope(1), START_MS + 30, cancel);
+    let mut fold = arrive(ops.iter().chain([&submitted]));
+    assert_eq!(fold.attempt(&cancel.op), Ok(()));
+
+    insert(&mut fold, &revoked);
+    assert_eq!(fold.lag(), 1, "the task is yet to be folded again");
+    assert_eq!(fold.attempt(&cancel.op), Err(NoEffect::Refused(Refusal::NoTask.into())));
+    assert_eq!(fold.lag(), 0);
 }
 
 proptest! {
