@@ -162,7 +162,7 @@ fn runs(log: &MemoryFeedLog) -> (Vec<Vec<u8>>, u64) {
     let (mut runs, mut ops) = (Vec::new(), 0);
     for feed in log.feeds(None, usize::MAX) {
         let mut after = 0;
-        while let Some(run) = log.run(feed, Branch::Trunk, after, u64::MAX).filter(|run| !run.is_empty()) {
+        while let Some(run) = log.run(feed, Branch::TRUNK, after, u64::MAX).filter(|run| !run.is_empty()) {
             (after, ops) = (run.head.seq, ops + run.len() as u64);
             runs.push(run.encode());
         }

@@ -1,6 +1,6 @@
 //! Whether a run may be taken into a log, and where it goes.
 //!
-//! A run that goes on where a branch ends extends it. One that leaves a branch before its end is a fork: a second branch, and
+//! A run that goes on where a branch ends extends it. One that leaves a branch before its end is a fork: one more branch, and
 //! proof that its author lies. What the log has already is skipped, so it does not matter that the sender went back
 //! further than needed.
 //!
@@ -12,8 +12,8 @@ use super::{
     error::Refusal,
     evidence::{Evidence, Lie},
     head::SignedHead,
-    log::{BRANCH_OPS_MAX, BRANCHES_MAX, Branch, FEEDS_PER_ORIGIN_MAX, FeedLog, Held, Tip},
-    place::FeedId,
+    log::{BRANCHES_MAX, BRANCHES_UNSEALED_MAX, Branch, FEEDS_PER_ORIGIN_MAX, FEEDS_UNSEALED_MAX, FeedLog, Held, Tip},
+    place::{FeedId, Place},
     run::{Linked, Run},
 };
 use crate::hash::Hash;
@@ -47,27 +47,29 @@ pub struct Admitted {
 pub enum Attach {
     /// At the end of a branch.
     Extends(Branch),
-    /// On a branch of their own that leaves the trunk after this place.
+    /// On a branch of their own.
     Forks {
+        /// The branch that it leaves.
+        from: Branch,
         /// The last place in common.
         at: u64,
     },
 }
 
-/// Verifies a run and says what of it is new.
-pub fn admit(log: &impl FeedLog, run: Run) -> Result<Admission, Refusal> {
+/// Verifies a run and says what of it is new. `sealed` gives the places of a feed that seals name: what leads to one of them finds room where
+/// other runs find none any more.
+pub fn admit(log: &impl FeedLog, run: Run, sealed: &dyn Fn(FeedId) -> Vec<Place>) -> Result<Admission, Refusal> {
     let feed = run.check()?;
-    let tips = log.tips(feed);
-    if tips.is_empty() && log.epochs(feed.origin) >= FEEDS_PER_ORIGIN_MAX {
-        return Err(Refusal::Feeds { origin: feed.origin });
-    }
-    let site = Site { log, feed, tips };
+    let site = Site { log, feed, tips: log.tips(feed), sealed };
     let has_start = |branch: &Branch| site.held(*branch, run.after.seq).is_some_and(|held| held.hash == run.after.hash);
-    let branches: Vec<Branch> = Branch::ALL.into_iter().filter(has_start).collect();
+    let branches: Vec<Branch> = site.branches().filter(has_start).collect();
     if branches.is_empty() {
         return Err(Refusal::Gap { feed, after: run.after.seq });
     }
     let hashes = run.hashes()?;
+    if site.tips.is_empty() && !site.has_room(log.epochs(feed.origin), FEEDS, &run, &hashes) {
+        return Err(Refusal::Feeds { origin: feed.origin });
+    }
     let (mut branch, mut known) = (branches[0], 0);
     for candidate in branches {
         let common = site.common(candidate, run.after.seq, &hashes);
@@ -78,14 +80,35 @@ pub fn admit(log: &impl FeedLog, run: Run) -> Result<Admission, Refusal> {
     if known == hashes.len() { site.promise(branch, run.head) } else { site.ops(branch, known, &hashes, run) }
 }
 
+/// How many there may be: those that need no seal, and all.
+type Bounds = (usize, usize);
+const BRANCHES: Bounds = (BRANCHES_UNSEALED_MAX, BRANCHES_MAX);
+const FEEDS: Bounds = (FEEDS_UNSEALED_MAX, FEEDS_PER_ORIGIN_MAX);
+
 /// A feed as it is here.
 struct Site<'a, L> {
     log: &'a L,
     feed: FeedId,
     tips: Vec<Tip>,
+    sealed: &'a dyn Fn(FeedId) -> Vec<Place>,
 }
 
 impl<L: FeedLog> Site<'_, L> {
+    /// Its branches, the one that others leave before them; of one that is not here yet, the trunk to be.
+    fn branches(&self) -> impl Iterator<Item = Branch> {
+        let unknown = self.tips.is_empty().then_some(Branch::TRUNK);
+        self.tips.iter().map(|tip| tip.branch).chain(unknown)
+    }
+
+    /// Whether there may be one more of so many. A run that holds a sealed place leads there, whoever sends it; of one that does not nobody can tell.
+    fn has_room(&self, there: usize, (unsealed_max, max): Bounds, run: &Run, hashes: &[Hash]) -> bool {
+        let is_on_it = |place: &Place| {
+            let index = place.seq.checked_sub(run.after.seq + 1).and_then(|index| usize::try_from(index).ok());
+            index.and_then(|index| hashes.get(index)).is_some_and(|hash| *hash == place.hash)
+        };
+        there < unsealed_max || (there < max && (self.sealed)(self.feed).iter().any(is_on_it))
+    }
+
     fn held(&self, branch: Branch, seq: u64) -> Option<Held> {
         if seq == 0 {
             return Some(Held { hash: self.feed.start().hash, hlc: None });
@@ -141,22 +164,18 @@ impl<L: FeedLog> Site<'_, L> {
         let before = self.held(branch, at).and_then(|held| held.hlc);
         let tip = self.tip(branch);
         let leaves = tip.filter(|tip| tip.head.seq > at);
-        if let Some(fork) = self.tips.get(1)
-            && leaves.is_none()
-            && head.seq > fork.since + BRANCH_OPS_MAX
-        {
-            return Err(Refusal::BranchFull { feed: self.feed, forked_at: fork.since, seq: head.seq });
-        }
         self.verify(&head)?;
         let evidence = leaves.map(|tip| self.evidence(Lie::Fork, at + 1, tip, head));
-        if let Some(evidence) = evidence.filter(|_| self.tips.len() >= BRANCHES_MAX) {
+        if let Some(evidence) = evidence
+            && !self.has_room(self.tips.len(), BRANCHES, &run, hashes)
+        {
             return Err(Refusal::Branches { evidence: Box::new(evidence) });
         }
         let ops = run.linked(known, hashes, before)?;
         let first = ops.first().map(|first| first.op.header.hlc);
         let broken = tip.filter(|tip| leaves.is_none() && first.is_some_and(|first| first <= tip.head.as_of));
         let evidence = evidence.or_else(|| broken.map(|tip| self.evidence(Lie::Promise, at + 1, tip, head)));
-        let attach = if leaves.is_some() { Attach::Forks { at } } else { Attach::Extends(branch) };
+        let attach = if leaves.is_some() { Attach::Forks { from: branch, at } } else { Attach::Extends(branch) };
         Ok(self.news(attach, ops, head, evidence))
     }
 

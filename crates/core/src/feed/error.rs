@@ -2,7 +2,7 @@
 
 use super::{
     evidence::Evidence,
-    log::{BRANCH_OPS_MAX, BRANCHES_MAX, FEEDS_PER_ORIGIN_MAX},
+    log::{BRANCHES_UNSEALED_MAX, FEEDS_UNSEALED_MAX},
     place::FeedId,
 };
 use crate::{hash::Hash, hlc::Hlc, id::NodeId, op::Break, sign};
@@ -120,25 +120,13 @@ pub enum Refusal {
         evidence: Box<Evidence>,
     },
     /// The feed has as many branches as are kept.
-    #[error("integrity failure: a further branch of {} at place {}; {BRANCHES_MAX} are kept", evidence.feed, evidence.from_seq)]
+    #[error("integrity failure: a further branch of {} at place {}; {BRANCHES_UNSEALED_MAX} are kept, and those that were sealed", evidence.feed, evidence.from_seq)]
     Branches {
         /// The two heads.
         evidence: Box<Evidence>,
     },
-    /// The feed is forked and the branch is as long as is kept.
-    #[error(
-        "{feed} is forked at place {forked_at}; at most {BRANCH_OPS_MAX} ops of a branch are kept, and place {seq} is beyond"
-    )]
-    BranchFull {
-        /// Which feed.
-        feed: FeedId,
-        /// The last place that both branches have.
-        forked_at: u64,
-        /// Where the run would end.
-        seq: u64,
-    },
     /// The origin has as many feeds as are kept.
-    #[error("{origin} has {FEEDS_PER_ORIGIN_MAX} feeds already, and begins another one")]
+    #[error("{origin} has {FEEDS_UNSEALED_MAX} feeds already, and begins another one that was not sealed")]
     Feeds {
         /// Whose.
         origin: NodeId,
@@ -166,7 +154,6 @@ impl Refusal {
             | Self::Op(_)
             | Self::AsOf { .. }
             | Self::Gap { .. }
-            | Self::BranchFull { .. }
             | Self::Feeds { .. }
             | Self::Moved { .. } => None,
         }

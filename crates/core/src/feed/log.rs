@@ -3,29 +3,26 @@
 use super::{
     head::SignedHead,
     place::{FeedId, Place},
-    run::{RUN_OPS_MAX, Run},
+    run::Run,
 };
 use crate::{hash::Hash, hlc::Hlc, id::NodeId};
 
-/// How many branches of a feed are kept: two are proof enough.
-pub const BRANCHES_MAX: usize = 2;
-/// How many ops of a branch are kept beyond the fork.
-pub const BRANCH_OPS_MAX: u64 = RUN_OPS_MAX as u64;
+/// How many branches of a feed are kept. Two are proof enough, but which two would be another matter on every node.
+pub const BRANCHES_MAX: usize = 16;
+/// How many of them need no seal: one more has room, for a branch that all others have agreed on.
+pub const BRANCHES_UNSEALED_MAX: usize = BRANCHES_MAX - 1;
 /// How many feeds of one origin are kept. Each restore of a node begins one; a liar would begin four thousand million.
-pub const FEEDS_PER_ORIGIN_MAX: usize = 64;
+pub const FEEDS_PER_ORIGIN_MAX: usize = 128;
+/// How many of them need no seal.
+pub const FEEDS_UNSEALED_MAX: usize = FEEDS_PER_ORIGIN_MAX / 2;
 
-/// Which branch of a feed.
+/// Which branch of a feed, counted in the order in which they became known here. An honest feed has the trunk alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Branch {
-    /// The one that was known first. An honest feed has no other.
-    Trunk,
-    /// The one that leaves it.
-    Fork,
-}
+pub struct Branch(pub(super) u8);
 
 impl Branch {
-    /// Both.
-    pub const ALL: [Branch; BRANCHES_MAX] = [Self::Trunk, Self::Fork];
+    /// The one that was known first.
+    pub const TRUNK: Branch = Branch(0);
 }
 
 /// The end of a branch.
@@ -33,7 +30,7 @@ impl Branch {
 pub struct Tip {
     /// Which branch.
     pub branch: Branch,
-    /// The last place that it has in common with the trunk; 0 for the trunk itself.
+    /// The last place that it has in common with the branch that it leaves; 0 for the trunk.
     pub since: u64,
     /// Its newest head. Every branch ends at one.
     pub head: SignedHead,
@@ -60,24 +57,24 @@ pub trait FeedLog {
     /// The ends of a feed's branches, the trunk's first; none if the feed is not here.
     fn tips(&self, feed: FeedId) -> Vec<Tip>;
 
-    /// What lies in a place of a branch, if the branch reaches it. Up to the fork the branches are one.
+    /// What lies in a place of a branch, if the branch reaches it. Up to where it leaves another one the two are one.
     fn held(&self, feed: FeedId, branch: Branch, seq: u64) -> Option<Held>;
 
     /// The longest run of a branch from a place on that is within the bounds of runs and whose head is as of `until_ms` or before; if
     /// there is none, the shortest. At the branch's end it is the head alone. `None` if the branch is not here, or if no head is near enough.
     fn run(&self, feed: FeedId, branch: Branch, after: u64, until_ms: u64) -> Option<Run>;
 
-    /// The branch on which a place lies, the trunk if both have it.
+    /// The branch on which a place lies; of several the one that the others leave.
     fn find(&self, feed: FeedId, place: Place) -> Option<Branch> {
         if place.seq == 0 {
-            return (place == feed.start()).then_some(Branch::Trunk);
+            return (place == feed.start()).then_some(Branch::TRUNK);
         }
         let has = |branch: &Branch| self.held(feed, *branch, place.seq).is_some_and(|held| held.hash == place.hash);
-        Branch::ALL.into_iter().find(has)
+        self.tips(feed).into_iter().map(|tip| tip.branch).find(has)
     }
 
-    /// The last place that the branches of a feed have in common, if it has two.
+    /// The last place that all branches of a feed have in common, if it has several.
     fn forked_at(&self, feed: FeedId) -> Option<u64> {
-        self.tips(feed).get(1).map(|fork| fork.since)
+        self.tips(feed).into_iter().filter(|tip| tip.branch != Branch::TRUNK).map(|tip| tip.since).min()
     }
 }

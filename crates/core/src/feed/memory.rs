@@ -23,8 +23,10 @@ pub struct MemoryFeedLog {
 }
 
 /// One branch beyond the place where it begins.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Strand {
+    /// The branch that it leaves; of the trunk itself.
+    from: Branch,
     /// The place before its first op; 0 for the trunk.
     since: u64,
     ops: Vec<Linked>,
@@ -32,10 +34,26 @@ struct Strand {
     heads: BTreeMap<u64, SignedHead>,
 }
 
+impl Strand {
+    fn leaving(from: Branch, since: u64) -> Self {
+        Self { from, since, ops: Vec::new(), heads: BTreeMap::new() }
+    }
+
+    /// The last place.
+    fn end(&self) -> u64 {
+        self.since + self.ops.len() as u64
+    }
+}
+
+/// Every branch with its strand.
+fn numbered(strands: &[Strand]) -> impl Iterator<Item = (Branch, &Strand)> {
+    (0..=u8::MAX).map(Branch).zip(strands)
+}
+
 impl MemoryFeedLog {
     /// Takes in a run, if it may.
     pub fn append(&mut self, run: Run) -> Result<Admission, Refusal> {
-        let admission = admit(self, run)?;
+        let admission = admit(self, run, &|_| Vec::new())?;
         if let Admission::News(admitted) = &admission {
             self.take((**admitted).clone())?;
         }
@@ -50,7 +68,7 @@ impl MemoryFeedLog {
         let previous = ops.first().map_or(head.hash, |first| first.previous);
         let (branch, ends) = match attach {
             Attach::Extends(branch) => (branch, true),
-            Attach::Forks { .. } => (Branch::Trunk, false),
+            Attach::Forks { from, .. } => (from, false),
         };
         let start = Place { seq: after, hash: previous };
         let held = if after == 0 { feed.start() == start } else { self.has(feed, branch, start) };
@@ -60,17 +78,16 @@ impl MemoryFeedLog {
         }
         let strands = self.feeds.entry(feed).or_default();
         let strand = match attach {
-            Attach::Forks { at } if strands.len() < BRANCHES_MAX => {
-                strands.push(Strand { since: at, ..Strand::default() });
+            Attach::Forks { from, at } if strands.len() < BRANCHES_MAX => {
+                strands.push(Strand::leaving(from, at));
                 strands.last_mut()
             }
             Attach::Forks { .. } => None,
-            Attach::Extends(Branch::Fork) => strands.get_mut(1),
-            Attach::Extends(Branch::Trunk) => {
+            Attach::Extends(branch) => {
                 if strands.is_empty() {
-                    strands.push(Strand::default());
+                    strands.push(Strand::leaving(Branch::TRUNK, 0));
                 }
-                strands.first_mut()
+                strands.get_mut(usize::from(branch.0))
             }
         };
         let strand = strand.ok_or(moved)?;
@@ -138,9 +155,9 @@ impl MemoryFeedLog {
     pub fn validate(&self) -> Result<(), &'static str> {
         for (feed, strands) in &self.feeds {
             if strands.is_empty() || strands.len() > BRANCHES_MAX || self.epochs(feed.origin) > FEEDS_PER_ORIGIN_MAX {
-                return Err("a feed has one branch or two, and an origin not too many feeds");
+                return Err("a feed has a branch and not too many, and an origin not too many feeds");
             }
-            for (branch, strand) in Branch::ALL.into_iter().zip(strands) {
+            for (branch, strand) in numbered(strands) {
                 self.validate_strand(*feed, branch, strand)?;
             }
         }
@@ -148,11 +165,16 @@ impl MemoryFeedLog {
     }
 
     fn validate_strand(&self, feed: FeedId, branch: Branch, strand: &Strand) -> Result<(), &'static str> {
-        let end = strand.since + strand.ops.len() as u64;
+        let end = strand.end();
         if strand.heads.last_key_value().map(|(seq, _)| *seq) != Some(end) {
             return Err("a branch ends at a head");
         }
-        let mut chain = self.chain_at(feed, strand.since).ok_or("a branch begins on the trunk")?;
+        let parent = self.strand(feed, strand.from).ok_or("a branch leaves one that is there")?;
+        let leaves = strand.from < branch && parent.since <= strand.since && strand.since < parent.end();
+        if branch != Branch::TRUNK && !leaves {
+            return Err("a branch leaves an earlier one, of which it has something, before its end");
+        }
+        let mut chain = self.chain_at(feed, strand.from, strand.since).ok_or("a branch begins on another one")?;
         for linked in &strand.ops {
             let previous = chain.head;
             let op = chain.verify(0, &linked.bytes, linked.hash).map_err(|_| "a branch is a chain")?;
@@ -169,7 +191,7 @@ impl MemoryFeedLog {
                 return Err("a head promises no less than its last op");
             }
         }
-        let mut from = if branch == Branch::Trunk { 0 } else { strand.since };
+        let mut from = strand.since;
         while let Some(run) = self.run(feed, branch, from, u64::MAX).filter(|run| !run.is_empty()) {
             from = run.head.seq;
         }
@@ -179,8 +201,8 @@ impl MemoryFeedLog {
         Ok(())
     }
 
-    fn chain_at(&self, feed: FeedId, seq: u64) -> Option<Chain> {
-        let held = self.held(feed, Branch::Trunk, seq)?;
+    fn chain_at(&self, feed: FeedId, branch: Branch, seq: u64) -> Option<Chain> {
+        let held = self.held(feed, branch, seq)?;
         Some(Chain { seq, head: held.hash, hlc: held.hlc, ..feed.chain() })
     }
 
@@ -189,32 +211,27 @@ impl MemoryFeedLog {
     }
 
     fn strand(&self, feed: FeedId, branch: Branch) -> Option<&Strand> {
-        let strands = self.feeds.get(&feed)?;
-        match branch {
-            Branch::Trunk => strands.first(),
-            Branch::Fork => strands.get(1),
-        }
+        self.feeds.get(&feed)?.get(usize::from(branch.0))
     }
 
     /// The op in a place of a branch.
     fn linked(&self, feed: FeedId, branch: Branch, seq: u64) -> Option<&Linked> {
-        let own = self.strand(feed, branch)?;
-        let strand = if seq > own.since { own } else { self.strand(feed, Branch::Trunk)? };
+        let mut strand = self.strand(feed, branch)?;
+        while seq <= strand.since && strand.since > 0 {
+            strand = self.strand(feed, strand.from)?;
+        }
         strand.ops.get(usize::try_from(seq.checked_sub(strand.since + 1)?).ok()?)
     }
 
     /// The heads of a branch after a place, in order.
     fn heads_after(&self, feed: FeedId, branch: Branch, after: u64) -> impl Iterator<Item = SignedHead> {
-        let own = self.strand(feed, branch);
-        let since = own.map_or(0, |own| own.since);
-        let trunk = self.strand(feed, Branch::Trunk).filter(|_| since > after);
-        let common = trunk.into_iter().flat_map(move |trunk| {
-            trunk.heads.range((Bound::Excluded(after), Bound::Included(since))).map(|(_, head)| *head)
-        });
-        let beyond = own.into_iter().flat_map(move |own| {
-            own.heads.range((Bound::Excluded(after.max(since)), Bound::Unbounded)).map(|(_, head)| *head)
-        });
-        common.chain(beyond)
+        let (mut parts, mut next, mut upto) = (Vec::new(), self.strand(feed, branch), Bound::Unbounded);
+        while let Some(strand) = next {
+            parts.push(strand.heads.range((Bound::Excluded(after.max(strand.since)), upto)));
+            upto = Bound::Included(strand.since);
+            next = self.strand(feed, strand.from).filter(|_| strand.since > after);
+        }
+        parts.into_iter().rev().flatten().map(|(_, head)| *head)
     }
 }
 
@@ -235,7 +252,7 @@ impl FeedLog for MemoryFeedLog {
             let (_, head) = strand.heads.last_key_value()?;
             Some(Tip { branch, since: strand.since, head: *head })
         };
-        Branch::ALL.into_iter().zip(strands).filter_map(tip).collect()
+        numbered(strands).filter_map(tip).collect()
     }
 
     fn held(&self, feed: FeedId, branch: Branch, seq: u64) -> Option<Held> {

@@ -18,15 +18,15 @@
 //! ```
 //!
 //! The tempting wrong answer to a liar is to keep what came first: then every node keeps something else, for ever. Two ops
-//! in one place are evidence, and **both branches are kept** (D24), so that all nodes come to the same verdict: nothing of the
-//! author counts from there on. Both branches are bounded, because a liar has time.
+//! in one place are evidence, and **all branches are kept** (D24), so that all nodes come to the same verdict: nothing of the
+//! author counts from there on. To keep two of them, or only so much of each, is tempting as well, for two are proof enough; but then one node lacks
+//! what another one has sealed. Their number is bounded all the same, because a liar has time; for what was sealed there is room beyond it.
 //!
 //! Invariants of a log ([`MemoryFeedLog::validate`]):
 //! - each branch is a chain, ends at a signed head, and has no more than a run's worth of ops between two heads: so from every
 //!   place there is a run to the next head;
 //! - a head promises no less than its last op; an author that breaks a promise is known for it, and what it wrote is kept;
-//! - a feed has at most [`BRANCHES_MAX`] branches, each with at most [`BRANCH_OPS_MAX`] ops beyond the fork that came after
-//!   the fork was known.
+//! - a feed has at most [`BRANCHES_MAX`] branches, and each but the trunk leaves an earlier one before its end.
 
 mod admit;
 mod error;
@@ -44,7 +44,9 @@ pub use admit::{Admission, Admitted, Attach, admit};
 pub use error::{DecodeError, Refusal};
 pub use evidence::{Evidence, Lie};
 pub use head::{HEAD_BYTES_MAX, SignedHead};
-pub use log::{BRANCH_OPS_MAX, BRANCHES_MAX, Branch, FEEDS_PER_ORIGIN_MAX, FeedLog, Held, Tip};
+pub use log::{
+    BRANCHES_MAX, BRANCHES_UNSEALED_MAX, Branch, FEEDS_PER_ORIGIN_MAX, FEEDS_UNSEALED_MAX, FeedLog, Held, Tip,
+};
 pub use memory::MemoryFeedLog;
 pub use place::{FeedId, Place};
 pub use run::{Linked, OP_BYTES_MAX, RUN_BYTES_MAX, RUN_ENCODED_MAX, RUN_OPS_MAX, Run};

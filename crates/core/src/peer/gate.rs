@@ -2,6 +2,7 @@
 
 use crate::{
     capability::{Action, Deed, Resource, Shown},
+    feed::{FeedId, Place},
     fold::Fold,
     hash::Hash,
     hlc::Hlc,
@@ -23,6 +24,12 @@ pub(super) struct Gate<'a> {
 impl sync::Gate for Gate<'_> {
     fn enrolled(&self, origin: NodeId) -> bool {
         self.fold.registers().is_some_and(|registers| registers.is_enrolled(origin))
+    }
+
+    fn sealed(&self, feed: FeedId) -> Vec<Place> {
+        let seals = self.fold.registers().map_or(&[][..], |registers| registers.seals().all());
+        let heads = seals.iter().filter_map(|seal| seal.head(feed.origin, feed.origin_epoch));
+        heads.map(|head| Place { seq: head.seq, hash: head.hash }).collect()
     }
 
     fn max_drift_ms(&self) -> u64 {

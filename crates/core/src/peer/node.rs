@@ -237,7 +237,7 @@ impl<R: Rng> Peer<R> {
 
     /// The branches of forked feeds are known on this node.
     pub fn knows_fork(&self, feed: FeedId) -> bool {
-        self.log.tips(feed).iter().any(|tip| tip.branch == Branch::Fork)
+        self.log.tips(feed).iter().any(|tip| tip.branch != Branch::TRUNK)
     }
 
     pub(super) fn with_sync<T>(

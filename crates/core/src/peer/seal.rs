@@ -199,10 +199,10 @@ impl<R: Rng> Peer<R> {
         let (mut known, mut end) = (0, self.log.forked_at(feed).unwrap_or(tip).min(tip));
         while known < end {
             let middle = known + (end - known).div_ceil(2);
-            let dated = self.log.held(feed, Branch::Trunk, middle).and_then(|held| held.hlc);
+            let dated = self.log.held(feed, Branch::TRUNK, middle).and_then(|held| held.hlc);
             if dated.is_some_and(|dated| dated <= upto) { known = middle } else { end = middle - 1 }
         }
-        let held = self.log.held(feed, Branch::Trunk, known)?;
+        let held = self.log.held(feed, Branch::TRUNK, known)?;
         (known > 0).then(|| feed.head(Place { seq: known, hash: held.hash }))
     }
 }

@@ -115,7 +115,7 @@ impl<R: Rng> Sync<R> {
         // What was written decides, not what is promised with it: else a liar could have one run believed here and held there.
         let dated = run.newest().unwrap_or(head.as_of);
         let kept = (dated.wall_ms > around.latest_ms()).then(|| run.clone());
-        match admit(around.log, run) {
+        match admit(around.log, run, &|feed| around.gate.sealed(feed)) {
             Ok(Admission::News(news)) => match kept {
                 Some(run) => {
                     if let Some(target) = asked.filter(|_| self.quarantine.holds(feed)) {
@@ -200,8 +200,7 @@ impl<R: Rng> Sync<R> {
             | Refusal::Op(_)
             | Refusal::AsOf { .. }
             | Refusal::Promise { .. }
-            | Refusal::Branches { .. }
-            | Refusal::BranchFull { .. } => {
+            | Refusal::Branches { .. } => {
                 let places: Vec<Place> = asked.into_iter().chain([end]).collect();
                 self.wanted.refuse(feed, &places, self.config.wanted_feeds_max);
             }

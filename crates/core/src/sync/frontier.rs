@@ -60,7 +60,7 @@ impl<R: Rng> Sync<R> {
     ) -> Option<Run> {
         let peer = self.peers.get_mut(&to)?;
         let (_, place) = peer.knows.filter(|(known, place)| *known == feed && place.seq < tip.head.seq)?;
-        let run = around.log.run(feed, Branch::Trunk, place.seq, u64::MAX)?;
+        let run = around.log.run(feed, Branch::TRUNK, place.seq, u64::MAX)?;
         if run.after != place || run.head != tip.head || run.bytes() > PUSHED_BYTES_MAX {
             return None;
         }
@@ -123,7 +123,7 @@ impl<R: Rng> Sync<R> {
     ) {
         let Some(feed) = self.own_feed else { return };
         let known = said.get(&feed).into_iter().flatten();
-        let place = known.map(SignedHead::place).find(|place| around.log.find(feed, *place) == Some(Branch::Trunk));
+        let place = known.map(SignedHead::place).find(|place| around.log.find(feed, *place) == Some(Branch::TRUNK));
         if let (Some(place), Some(peer)) = (place, self.peers.get_mut(&from)) {
             peer.knows = Some((feed, place));
         }

@@ -1,11 +1,23 @@
 //! What the machine asks the node that runs it.
 
-use crate::{feed::FeedLog, hash::Hash, hlc::MAX_CLOCK_DRIFT_MS, id::NodeId, op::Scope};
+use crate::{
+    feed::{FeedId, FeedLog, Place},
+    hash::Hash,
+    hlc::MAX_CLOCK_DRIFT_MS,
+    id::NodeId,
+    op::Scope,
+};
 
 /// What a node lets in and gives out.
 pub trait Gate {
     /// Whether this origin belongs to the mesh. What others write is refused, and offered again later.
     fn enrolled(&self, origin: NodeId) -> bool;
+
+    /// The places of a feed that were sealed: what leads there is taken even where there is no room for anything else of its origin.
+    fn sealed(&self, feed: FeedId) -> Vec<Place> {
+        let _ = feed;
+        Vec::new()
+    }
 
     /// How far ahead of the clock an op may be dated.
     fn max_drift_ms(&self) -> u64 {

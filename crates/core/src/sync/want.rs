@@ -11,7 +11,7 @@ use super::{
     node::Sync,
 };
 use crate::{
-    feed::{BRANCH_OPS_MAX, FeedId, FeedLog, Place, RUN_BYTES_MAX, SignedHead},
+    feed::{FeedId, FeedLog, Place, RUN_BYTES_MAX, SignedHead},
     id::NodeId,
     op::ChainHead,
 };
@@ -19,7 +19,7 @@ use rand_core::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many heads of a feed are remembered.
-const TARGETS_MAX: usize = 4;
+const TARGETS_MAX: usize = 8;
 /// How many peers are remembered for a head.
 const OFFERED_BY_MAX: usize = 8;
 /// How many heads that were refused are remembered for a feed.
@@ -239,8 +239,7 @@ impl<R: Rng> Sync<R> {
         around: &Around<'_, L, G>,
     ) {
         let place = head.place();
-        let beyond = around.log.forked_at(feed).is_some_and(|at| place.seq > at.saturating_add(BRANCH_OPS_MAX));
-        if beyond || self.wanted.was_refused(feed, place) || self.quarantine.is_held(feed, place) {
+        if self.wanted.was_refused(feed, place) || self.quarantine.is_held(feed, place) {
             return;
         }
         let tips = around.log.tips(feed);

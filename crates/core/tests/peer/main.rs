@@ -268,16 +268,16 @@ fn d20_a_counter_that_is_used_up_ahead_of_time_keeps_nobody_from_writing() {
         let link = chain.append(&header, &body);
         log.author(&signer(1), 1, vec![link.bytes], hlc).expect("it is there");
     }
-    let run = log.run(liar, Branch::Trunk, 0, u64::MAX).expect("it is there");
+    let run = log.run(liar, Branch::TRUNK, 0, u64::MAX).expect("it is there");
     owner.handle_bytes(liar.origin, Channel::Sync, &Frame::Run(run).encode(), START_MS);
     commit(&mut owner, START_MS);
-    assert_eq!(owner.log().ops(liar, Branch::Trunk).len(), 2, "it is believed that far");
+    assert_eq!(owner.log().ops(liar, Branch::TRUNK).len(), 2, "it is believed that far");
 
     for after_ms in 1..4 {
         owner.handle_command(word(), START_MS + after_ms).expect("it is there");
         commit(&mut owner, START_MS + after_ms);
     }
-    assert_eq!(owner.log().ops(feed(), Branch::Trunk).len(), 4);
+    assert_eq!(owner.log().ops(feed(), Branch::TRUNK).len(), 4);
     assert_eq!(owner.now().wall_ms, START_MS + 60_001, "a millisecond further, and not stuck");
     owner.log().validate().expect("it is there");
 }
@@ -294,7 +294,7 @@ fn d24_a_node_that_was_set_back_writes_nothing_over_what_it_wrote() {
     let copy = owner.log().clone();
     owner.handle_command(word(), START_MS + 5_000).expect("it is there");
     converse(&mut owner, &mut other, START_MS + 5_000..START_MS + 10_000);
-    let known = other.log().ops(feed(), Branch::Trunk).len();
+    let known = other.log().ops(feed(), Branch::TRUNK).len();
 
     let mut owner = open(copy, 2, START_MS + 10_000);
     owner.remember([other.node()], START_MS + 10_000);
@@ -304,12 +304,12 @@ fn d24_a_node_that_was_set_back_writes_nothing_over_what_it_wrote() {
     assert_eq!(owner.handle_command(word(), START_MS + 20_000), Err(Refused::Forgetful));
     converse(&mut owner, &mut other, START_MS + 20_000..START_MS + 40_000);
     assert!(!other.knows_fork(feed()), "it has not forked itself");
-    assert_eq!(other.log().ops(feed(), Branch::Trunk).len(), known);
+    assert_eq!(other.log().ops(feed(), Branch::TRUNK).len(), known);
 
     // With a new epoch it hears what it had written, and goes on.
     let mut owner = node(0, 2, (owner.into_log(), 3), START_MS + 40_000);
     owner.remember([other.node()], START_MS + 40_000);
     converse(&mut owner, &mut other, START_MS + 40_000..START_MS + 60_000);
-    assert_eq!(owner.log().ops(feed(), Branch::Trunk).len(), known);
+    assert_eq!(owner.log().ops(feed(), Branch::TRUNK).len(), known);
     owner.handle_command(word(), START_MS + 60_000).expect("it is there");
 }

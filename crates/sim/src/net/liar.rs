@@ -1,6 +1,6 @@
 //! The liar: a node with a valid key and few rights, that runs none of our rules.
 //!
-//! It writes whatever it likes on its feed and signs it. It says different things to different nodes: after a while it is two, with
+//! It writes whatever it likes on its feed and signs it. It says different things to different nodes: after a while it is two or more, with
 //! one key, each with a branch of its own. It dates back, dates ahead, uses counters up, breaks its promises, claims and finishes in others' names, gives itself rights,
 //! replays what it once heard, and floods.
 
@@ -25,7 +25,10 @@ use relaymesh_core::{
     task::Status,
 };
 
-/// One of the liar's two faces.
+/// How many stories it tells at most.
+const FACES_MAX: usize = 4;
+
+/// One of the liar's faces.
 struct Face {
     log: MemoryFeedLog,
     sync: Sync<Pcg64Mcg>,
@@ -139,7 +142,8 @@ impl Liar {
 
     /// Says something that it should not, or that it should.
     pub(super) fn act(&mut self, now_ms: u64) {
-        if self.faces.len() == 1 && self.rng.chance(40) {
+        let is_due = if self.faces.len() == 1 { 40 } else { 10 };
+        if self.faces.len() < FACES_MAX && self.rng.chance(is_due) {
             self.split(now_ms);
         }
         let number = self.rng.index(self.faces.len());
@@ -170,9 +174,10 @@ impl Liar {
         FeedId { origin: self.id, origin_epoch: 1 }
     }
 
-    /// From now on it has two faces.
+    /// From now on it has one face more, which goes on from where another one is.
     fn split(&mut self, now_ms: u64) {
-        let face = &self.faces[0];
+        let number = self.rng.index(self.faces.len());
+        let face = &self.faces[number];
         let rng = Pcg64Mcg::seed_from_u64(self.rng.between(0, u64::MAX - 1));
         let mut sync = Sync::new(self.id, super::node::config().sync, rng, now_ms);
         let (log, fold, clock) = (face.log.clone(), face.fold.clone(), face.clock.clone());

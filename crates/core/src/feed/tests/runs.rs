@@ -63,12 +63,12 @@ fn f5_what_is_here_already_is_dropped_and_what_does_not_join_is_refused() {
     taken(&mut log, second.clone());
     assert_eq!(log.append(second), Ok(Admission::Known));
     assert_eq!(log.append(first), Ok(Admission::Known));
-    let whole = log.run(author.feed(), Branch::Trunk, 2, u64::MAX).unwrap();
+    let whole = log.run(author.feed(), Branch::TRUNK, 2, u64::MAX).unwrap();
     assert_eq!((whole.after.seq, whole.len(), whole.head), (2, 8, author.head(204)));
     // Half of it is here: only the other half is news.
     let mut half = MemoryFeedLog::default();
-    half.append(log.run(author.feed(), Branch::Trunk, 0, 150).unwrap()).unwrap();
-    let news = taken(&mut half, log.run(author.feed(), Branch::Trunk, 0, u64::MAX).unwrap());
+    half.append(log.run(author.feed(), Branch::TRUNK, 0, 150).unwrap()).unwrap();
+    let news = taken(&mut half, log.run(author.feed(), Branch::TRUNK, 0, u64::MAX).unwrap());
     assert_eq!(news.ops.iter().map(|linked| linked.op.header.seq).collect::<Vec<_>>(), [6, 7, 8, 9, 10]);
 }
 
@@ -84,7 +84,7 @@ fn an_own_batch_of_any_length_is_signed_often_enough_to_be_sent() {
     let mut runs = 0;
     while other.tips(author.feed()).first().map(|tip| tip.head) != Some(head) {
         let after = other.chain(author.feed()).seq;
-        let run = log.run(author.feed(), Branch::Trunk, after, u64::MAX).unwrap();
+        let run = log.run(author.feed(), Branch::TRUNK, after, u64::MAX).unwrap();
         assert!(run.check_bounds().is_ok() && run.len() <= RUN_OPS_MAX);
         taken(&mut other, run);
         runs += 1;
@@ -104,23 +104,31 @@ fn a_run_ends_at_the_last_head_before_a_time_if_there_is_one() {
     for (after, until_ms, expected) in
         [(0, u64::MAX, 8), (0, 301, 6), (0, 300, 4), (0, 299, 4), (0, 1, 2), (2, 1, 4), (3, 1, 4), (8, 1, 8)]
     {
-        let run = log.run(author.feed(), Branch::Trunk, after, until_ms).unwrap();
+        let run = log.run(author.feed(), Branch::TRUNK, after, until_ms).unwrap();
         assert_eq!(run.head.seq, expected, "after {after} until {until_ms}");
     }
-    assert_eq!(log.run(author.feed(), Branch::Trunk, 9, 1), None);
-    assert_eq!(log.run(author.feed(), Branch::Fork, 0, 1), None);
+    assert_eq!(log.run(author.feed(), Branch::TRUNK, 9, 1), None);
+    assert_eq!(log.run(author.feed(), Branch(1), 0, 1), None);
 }
 
 #[test]
 fn an_origin_begins_only_so_many_feeds() {
     let author = Author::new(1);
     let mut log = MemoryFeedLog::default();
-    for epoch in 0..=FEEDS_PER_ORIGIN_MAX as u32 {
+    for epoch in 0..=FEEDS_UNSEALED_MAX as u32 {
         let feed = FeedId { origin: author.feed().origin, origin_epoch: epoch };
         let head = SignedHead::sign(&author.signer, epoch, feed.start(), author.stamp(1));
         let told = log.append(Run::promise(head));
-        assert_eq!(told.is_ok(), epoch < FEEDS_PER_ORIGIN_MAX as u32, "{told:?}");
+        assert_eq!(told.is_ok(), epoch < FEEDS_UNSEALED_MAX as u32, "{told:?}");
     }
+    let mut another = author.clone();
+    another.chain = FeedId { origin: author.feed().origin, origin_epoch: 900 }.chain();
+    let run = another.run(3, 100, "x");
+    assert_eq!(log.append(run.clone()), Err(Refusal::Feeds { origin: author.feed().origin }));
+    let place = Place { seq: 2, hash: run.hashes().unwrap()[1] };
+    let Ok(Admission::News(news)) = admit(&log, run, &|_| vec![place]) else { panic!("it was sealed") };
+    assert_eq!(log.take(*news), Ok(()));
+    assert_eq!(log.validate(), Ok(()));
 }
 
 proptest! {
@@ -135,7 +143,7 @@ proptest! {
             log.append(author.run(*batch, 100 * (nth as u64 + 1), "x")).unwrap();
             if let Some(step) = steps.get(nth) {
                 let end = other.chain(author.feed()).seq;
-                let run = log.run(author.feed(), Branch::Trunk, end - step % (end + 1), u64::MAX).unwrap();
+                let run = log.run(author.feed(), Branch::TRUNK, end - step % (end + 1), u64::MAX).unwrap();
                 other.append(run).unwrap();
             }
         }
@@ -143,9 +151,9 @@ proptest! {
         for from in 0..=author.chain.seq {
             let mut copy = MemoryFeedLog::default();
             let source = if other.chain(author.feed()).seq > from { &other } else { &log };
-            let run = source.run(author.feed(), Branch::Trunk, from, u64::MAX).unwrap();
+            let run = source.run(author.feed(), Branch::TRUNK, from, u64::MAX).unwrap();
             prop_assert!(run.head.seq > from || from == author.chain.seq);
-            while let Some(run) = log.run(author.feed(), Branch::Trunk, copy.chain(author.feed()).seq, u64::MAX)
+            while let Some(run) = log.run(author.feed(), Branch::TRUNK, copy.chain(author.feed()).seq, u64::MAX)
                 && !run.is_empty()
             {
                 copy.append(run).unwrap();

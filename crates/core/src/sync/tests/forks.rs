@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use crate::{
-    feed::{Branch, FeedLog as _, Lie, RUN_OPS_MAX, tests::Author},
+    feed::{BRANCHES_UNSEALED_MAX, Branch, FeedLog as _, Lie, RUN_OPS_MAX, tests::Author},
     op::ChainHead,
 };
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ fn d24_a_fork_far_back_in_a_long_feed_is_found_in_few_requests() {
     world.run(20_000);
     let node = &world.nodes[0];
     assert_eq!(node.log.forked_at(first.feed()), Some(7_000));
-    assert_eq!(node.log.find(second.feed(), second.place()), Some(Branch::Fork));
+    assert!(node.log.find(second.feed(), second.place()).is_some_and(|branch| branch != Branch::TRUNK));
     let wants = node.sync.counters().wants;
     assert!(wants <= 6, "{wants} requests");
 }
@@ -103,24 +103,49 @@ fn a_head_can_be_asked_for_by_its_hash_on_either_branch() {
 }
 
 #[test]
-fn d24_a_third_story_is_refused_and_not_asked_for_again_and_again() {
+fn d24_a_third_story_reaches_everybody_and_the_earliest_lie_counts() {
+    let mut world = World::of(3, 10);
+    let (first, second) = two_stories(&mut world, 10, 4, 4);
+    world.run(10_000);
+    let mut third = first.clone();
+    let held = world.nodes[0].log.held(first.feed(), Branch::TRUNK, 3).unwrap();
+    (third.chain.seq, third.chain.head, third.chain.hlc) = (3, held.hash, held.hlc);
+    let run = third.run(2, START_MS + 50_000, "third");
+    world.send(0, 2, Frame::Run(run).encode());
+    world.run(20_000);
+    for node in &world.nodes {
+        assert_eq!(node.sync.feed(first.feed(), &node.log).lies_from, Some(4));
+        for end in [first.place(), second.place(), third.place()] {
+            assert!(node.log.find(first.feed(), end).is_some());
+        }
+    }
+    world.assert_agreed(0..3);
+}
+
+#[test]
+fn d24_a_story_too_many_is_refused_and_not_asked_for_again_and_again() {
     let mut world = World::of(3, 10);
     let (first, _) = two_stories(&mut world, 10, 4, 4);
     world.run(10_000);
-    let mut third = first.clone();
-    let held = world.nodes[0].log.held(first.feed(), Branch::Trunk, 3).unwrap();
-    (third.chain.seq, third.chain.head, third.chain.hlc) = (3, held.hash, held.hlc);
-    let run = third.run(2, START_MS + 50_000, "third");
-    for _ in 0..5 {
-        let frame = Frame::Frontier(Frontier { complete: None, heads: vec![run.head] }).encode();
-        world.send(0, 2, frame);
-        world.send(0, 2, Frame::Run(run.clone()).encode());
-        world.run(1_000);
+    let mut last = first.clone();
+    for number in 2..=BRANCHES_UNSEALED_MAX {
+        last = first.clone();
+        let held = world.nodes[0].log.held(first.feed(), Branch::TRUNK, 3).unwrap();
+        (last.chain.seq, last.chain.head, last.chain.hlc) = (3, held.hash, held.hlc);
+        let run = last.run(2, START_MS + 50_000, &format!("story {number}"));
+        for _ in 0..5 {
+            let frame = Frame::Frontier(Frontier { complete: None, heads: vec![run.head] }).encode();
+            world.send(0, 2, frame);
+            world.send(0, 2, Frame::Run(run.clone()).encode());
+            world.run(1_000);
+        }
     }
-    let node = &world.nodes[2];
-    assert_eq!(node.sync.feed(first.feed(), &node.log).lies_from, Some(4), "what it proves is known");
-    assert_eq!(node.log.tips(first.feed()).len(), 2);
-    assert!(node.sync.counters().refused <= 5);
+    world.run(20_000);
+    for node in &world.nodes {
+        assert_eq!(node.log.tips(first.feed()).len(), BRANCHES_UNSEALED_MAX);
+        assert_eq!(node.log.find(first.feed(), last.place()), None);
+    }
+    assert!(world.nodes[2].sync.counters().refused <= 5);
     world.assert_agreed(0..3);
 }
 

@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use crate::{
-    feed::{DecodeError, Place, Run, tests::Author},
+    feed::{BRANCHES_MAX, DecodeError, Place, Run, tests::Author},
     hash::Hash,
     op::Scope,
 };
@@ -51,8 +51,8 @@ fn what_is_too_long_is_refused() {
     let ops = |count, len| Frame::Run(Run::new(place, vec![vec![0; len]; count], head));
     let part = |len| Frame::ContentPart { content: Hash::default(), offset: 0, bytes: vec![0; len] };
     for (frame, fits) in [
-        (heads(2 * FRONTIER_FEEDS_MAX), true),
-        (heads(2 * FRONTIER_FEEDS_MAX + 1), false),
+        (heads(BRANCHES_MAX * FRONTIER_FEEDS_MAX), true),
+        (heads(BRANCHES_MAX * FRONTIER_FEEDS_MAX + 1), false),
         (places(LOCATOR_MAX), true),
         (places(LOCATOR_MAX + 1), false),
         (ops(1_024, 1_024), true),
