@@ -213,8 +213,7 @@ fn all_ops(log: &MemoryFeedLog) -> Hash {
 }
 
 fn bounded<R: rand_pcg::rand_core::Rng>(number: usize, peer: &Peer<R>) -> Verdict {
-    let quarantined = peer.sync().quarantined().count();
-    ensure(quarantined <= 64, "BOUNDED", || format!("node {number} holds {quarantined} runs back"))?;
+    peer.sync().validate().map_err(|rule| ("BOUNDED", format!("on node {number} it is not so that {rule}")))?;
     let waiting = peer.fold().waiting();
     ensure(waiting <= relaymesh_core::fold::WAITING_MAX, "BOUNDED", || format!("on node {number} {waiting} ops wait"))
 }

@@ -10,7 +10,7 @@ use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
 use relaymesh_core::{
     capability::{Chain as Ucan, Delegation, Link, Nonce},
     content::{ContentRef, Media},
-    feed::{FeedId, MemoryFeedLog},
+    feed::{FeedId, MemoryFeedLog, Place, SignedHead},
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
@@ -21,12 +21,14 @@ use relaymesh_core::{
     peer::Channel,
     register::Register,
     sign::Signer,
-    sync::{Around, Gate, Sync},
+    sync::{Around, Frame, Frontier, Gate, Sync},
     task::Status,
 };
 
 /// How many stories it tells at most.
 const FACES_MAX: usize = 4;
+/// How many frames with heads it sends at once.
+const FLOOD: usize = 20;
 
 /// One of the liar's faces.
 struct Face {
@@ -137,7 +139,24 @@ impl Liar {
             }
             self.lies += 1;
         }
+        if self.faces[0].fold.is_some() && self.rng.chance(10) {
+            let to = self.others[self.rng.index(self.others.len())];
+            out.extend((0..FLOOD).map(|_| (to, Channel::Sync, self.boast())));
+            self.lies += 1;
+        }
         out
+    }
+
+    /// Heads of feeds that it never wrote, rightly signed: nobody can give what leads to them.
+    fn boast(&mut self) -> Vec<u8> {
+        let heads = (0..8).map(|_| {
+            let (origin_epoch, seq) = (self.rng.between(1, 50) as u32, self.rng.between(0, 4_000));
+            let start = FeedId { origin: self.id, origin_epoch }.start();
+            let made_up = Place { seq, hash: Hash::blake3(&[&self.rng.wide().to_be_bytes()]) };
+            let place = if seq < 2_000 && origin_epoch > 1 { start } else { made_up };
+            SignedHead::sign(&self.signer, origin_epoch, place, self.faces[0].clock.last())
+        });
+        Frame::Frontier(Frontier { complete: None, heads: heads.collect() }).encode()
     }
 
     /// Says something that it should not, or that it should.

@@ -21,7 +21,7 @@
 //! | HONEST | nobody has proof that an honest node lies |
 //! | REBUILD | the rows are those of a fold from nothing, the logs hold together |
 //! | PROGRESS | in a healthy mesh everything ends, is sealed, and everybody sees everybody |
-//! | BOUNDED | what waits, is held or is to be folded again stays within its limits |
+//! | BOUNDED | what waits for something else, and every queue of sync, stays within its limits |
 
 mod actor;
 mod check;
