@@ -10,7 +10,9 @@
 use rustix::process::{Pid, Signal};
 use std::{
     cell::Cell,
-    fs, io,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -31,12 +33,21 @@ pub(crate) struct Groups {
     next: AtomicU32,
 }
 
-/// The group of the thread that made it.
+/// The group of the thread that made it. What is looked at with every attempt stays open: to find a file takes longer than to read it.
 pub(crate) struct Group<'a> {
-    groups: &'a Groups,
-    folder: PathBuf,
+    place: Place<'a>,
+    /// How many are in there.
+    current: File,
+    /// How many more were wanted.
+    events: File,
     limit: Cell<u32>,
     refused: Cell<u64>,
+}
+
+/// The folder of a group. Dropped, it is empty and gone.
+struct Place<'a> {
+    groups: &'a Groups,
+    folder: PathBuf,
 }
 
 impl Groups {
@@ -64,15 +75,16 @@ impl Groups {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let folder = self.base.join(format!("{}{number}", self.prefix));
         fs::create_dir(&folder).ok()?;
-        let group = Group { groups: self, folder, limit: Cell::new(0), refused: Cell::new(0) };
-        // Whatever fails, the group is dropped, and removed.
+        // Whatever fails, the place is dropped, and removed.
+        let place = Place { groups: self, folder };
         if self.is_v2 {
-            fs::write(group.folder.join("cgroup.type"), "threaded").ok()?;
+            fs::write(place.folder.join("cgroup.type"), "threaded").ok()?;
             fs::write(self.base.join("cgroup.subtree_control"), "+pids").ok()?;
         }
-        fs::metadata(group.folder.join("pids.max")).ok()?;
-        fs::write(group.folder.join(self.threads()), "0").ok()?;
-        Some(group)
+        let open = |name: &str| File::open(place.folder.join(name)).ok();
+        let (current, events) = (open("pids.current")?, open("pids.events")?);
+        fs::write(place.folder.join(self.threads()), "0").ok()?;
+        Some(Group { place, current, events, limit: Cell::new(0), refused: Cell::new(0) })
     }
 
     fn threads(&self) -> &'static str {
@@ -96,13 +108,13 @@ impl Groups {
 impl Group<'_> {
     /// No other has this name.
     pub(crate) fn name(&self) -> String {
-        self.folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        self.place.folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
     /// Holds the next attempt to this many processes and threads.
     pub(crate) fn hold(&self, processes: u32) {
         let limit = processes.saturating_add(OURS);
-        if self.limit.get() != limit && fs::write(self.folder.join("pids.max"), limit.to_string()).is_ok() {
+        if self.limit.get() != limit && fs::write(self.place.folder.join("pids.max"), limit.to_string()).is_ok() {
             self.limit.set(limit);
         }
         self.refused.set(self.refusals());
@@ -114,25 +126,33 @@ impl Group<'_> {
     }
 
     fn refusals(&self) -> u64 {
-        let events = fs::read_to_string(self.folder.join("pids.events")).unwrap_or_default();
+        let events = said(&self.events);
         events.lines().find_map(|line| line.strip_prefix("max ")?.trim().parse().ok()).unwrap_or(0)
     }
 
-    /// Whoever is in there besides us. Almost always nobody is, and that costs one small file.
-    pub(crate) fn members(&self) -> Vec<Pid> {
-        let count = fs::read_to_string(self.folder.join("pids.current"));
-        if count.is_ok_and(|count| count.trim() == "1") {
-            return Vec::new();
+    /// Whoever is in there besides us: the leader, unless it is buried, and others. Almost always there are no others, and that costs one
+    /// small file.
+    pub(crate) fn members(&self, leader: Option<Pid>) -> Vec<Pid> {
+        let without_others = 1 + usize::from(leader.is_some());
+        if said(&self.current).trim().parse() == Ok(without_others) {
+            return leader.into_iter().collect();
         }
-        strangers(&self.folder.join(self.groups.threads()))
+        strangers(&self.place.folder.join(self.place.groups.threads()))
     }
 }
 
-impl Drop for Group<'_> {
+impl Drop for Place<'_> {
     fn drop(&mut self) {
         let _ = fs::write(self.groups.base.join(self.groups.threads()), "0");
         self.groups.remove(&self.folder);
     }
+}
+
+/// What this small file says now.
+fn said(file: &File) -> String {
+    let mut bytes = [0; 64];
+    let read = file.read_at(&mut bytes, 0).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..read]).into_owned()
 }
 
 /// The threads in this list that are not of this process.

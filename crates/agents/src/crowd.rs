@@ -33,9 +33,12 @@ impl<'a> Crowd<'a> {
         Self { group, tag: tag.to_owned(), most, next, is_over: false }
     }
 
-    /// Everybody, as far as can be seen: those in the group, or those below the leader.
+    /// Everybody, as far as can be seen: those in the group, or those below the leader, who is not buried yet.
     pub(crate) fn all(&self, leader: Pid) -> Vec<Pid> {
-        self.group.map_or_else(|| tree::below(leader, self.most as usize), Group::members)
+        match self.group {
+            Some(group) => group.members(Some(leader)),
+            None => tree::below(leader, self.most as usize),
+        }
     }
 
     /// When to count again.
@@ -70,7 +73,7 @@ impl<'a> Crowd<'a> {
         self.is_over |= group.is_over();
         let until = Instant::now() + END;
         loop {
-            let members = group.members();
+            let members = group.members(None);
             if members.is_empty() || Instant::now() > until {
                 return;
             }

@@ -10,11 +10,9 @@ use crate::{
     confine::{self, Warden},
     crowd::Crowd,
     ended::{Ended, Meter},
-    folder::Folders,
     judge::End,
-    process,
+    process::{self, Kit},
     secret::Secret,
-    spawn::Starter,
     tree,
     watch::{Grace, Watch},
     workspace::Tree,
@@ -277,12 +275,12 @@ impl Drop for Pool {
 
 impl Shared {
     fn work(&self, bell: &Arc<PipeReader>, rings: &Arc<PipeWriter>) {
-        let (starter, mut folders) = (Starter::new(), Folders::default());
+        let mut kit = Kit::new();
         let group = self.groups.as_ref().and_then(Groups::enter);
         while let Some((mut launch, attempt)) = self.next() {
             locked(&attempt.stop).bell = Some(Arc::clone(rings));
             let orders = Orders { attempt: Arc::clone(&attempt), bell: Arc::clone(bell) };
-            let end = self.placed(&mut launch, &orders, (&starter, &mut folders, group.as_ref()));
+            let end = self.placed(&mut launch, &orders, &mut kit, group.as_ref());
             // Nobody rings any more. If somebody has, the next attempt looks up once and finds no order of its own.
             locked(&attempt.stop).bell = None;
             locked(&self.desk).under.remove(&launch.key);
@@ -320,31 +318,21 @@ impl Shared {
     }
 
     /// Makes the attempt in the working tree that it wants, if it wants one.
-    fn placed(
-        &self,
-        launch: &mut Launch,
-        orders: &Orders,
-        means: (&Starter, &mut Folders, Option<&Group<'_>>),
-    ) -> Ended {
+    fn placed(&self, launch: &mut Launch, orders: &Orders, kit: &mut Kit, group: Option<&Group<'_>>) -> Ended {
         let Place { tree, guard } = match launch.workspace.take().map(|prepare| prepare()) {
-            None => return self.made(launch, orders, means),
+            None => return self.made(launch, orders, kit, group),
             Some(Err(end)) => return end.into(),
             Some(Ok(place)) => place,
         };
         launch.workdir = Some(tree.folder().to_owned());
         launch.opened.push(tree.common().to_owned());
-        let Ended { end, inference } = self.made(launch, orders, means);
+        let Ended { end, inference } = self.made(launch, orders, kit, group);
         let end = tree.leave(end);
         drop(guard);
         Ended { end, inference }
     }
 
-    fn made(
-        &self,
-        launch: &mut Launch,
-        orders: &Orders,
-        (starter, folders, group): (&Starter, &mut Folders, Option<&Group<'_>>),
-    ) -> Ended {
+    fn made(&self, launch: &mut Launch, orders: &Orders, kit: &mut Kit, group: Option<&Group<'_>>) -> Ended {
         if orders.stop().is_some() {
             return End::Failed { error: "it was stopped".to_owned(), retryable: true }.into();
         }
@@ -353,7 +341,7 @@ impl Shared {
         }
         let crowd = Crowd::new(group, &launch.tag, launch.script.limits.processes);
         let born = |leader: Pid| orders.attempt.leader.store(leader.as_raw_nonzero().get(), Ordering::Release);
-        let started = match process::start(launch, (starter, folders, &self.warden), &born) {
+        let started = match process::start(launch, kit, &self.warden, &born) {
             Ok(started) => started,
             Err(end) => return end.into(),
         };
@@ -366,7 +354,7 @@ impl Shared {
         });
         if launch.folder == launch.files {
             // Any other folder is not this attempt's alone.
-            folders.left(&launch.script, &launch.folder);
+            kit.folders.left(&launch.script, &launch.folder);
         }
         ended
     }

@@ -1,12 +1,13 @@
 //! The beginning of an attempt: its folder, its input, its environment, its process.
 
 use crate::{
-    config::{ENVIRONMENT, Script},
+    config::ENVIRONMENT,
     confine::Warden,
     folder::Folders,
     judge::End,
     output,
     pool::{Given, Launch},
+    program::Programs,
     ran::Ran,
     secret::Secret,
     spawn::{Program, Started, Starter},
@@ -16,10 +17,11 @@ use crate::{
 use rustix::process::Pid;
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     io,
-    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 /// What a long input is called.
@@ -44,10 +46,25 @@ pub(crate) struct Begun {
     pub(crate) ran: Ran,
 }
 
+/// What a thread that makes attempts keeps from one to the next.
+pub(crate) struct Kit {
+    pub(crate) starter: Starter,
+    pub(crate) folders: Folders,
+    pub(crate) programs: Programs,
+}
+
+impl Kit {
+    /// Of the calling thread.
+    pub(crate) fn new() -> Self {
+        Self { starter: Starter::new(), folders: Folders::default(), programs: Programs::default() }
+    }
+}
+
 /// Makes the folder and starts the process; `born` is told its id.
 pub(crate) fn start(
     launch: &mut Launch,
-    (starter, folders, warden): (&Starter, &mut Folders, &Warden),
+    Kit { starter, folders, programs }: &mut Kit,
+    warden: &Warden,
     born: &(dyn Fn(Pid) + Sync),
 ) -> Result<Begun, End> {
     let failed = |what: &str, retryable: bool| {
@@ -87,9 +104,12 @@ pub(crate) fn start(
         let retryable = error.kind() != io::ErrorKind::NotFound;
         failed("confine it", retryable)(error)
     })?;
-    let program = to_run(&launch.script, launch, (&words, fence.is_some()), &env, stdin);
-    let started = program.and_then(|program| {
-        let (file, folder) = (program.file.clone(), program.folder.to_owned());
+    let absent = || io::Error::new(io::ErrorKind::NotFound, "it is in no folder of PATH");
+    // Looked for here, it is a few calls of `stat`; left to the child, it is as many failed calls of `exec` while we wait.
+    let file = if name.contains('/') { Some(name.into()) } else { programs.find(name, Instant::now()) };
+    let started = file.ok_or_else(absent).and_then(|file| {
+        let program = to_run(launch, file.clone(), (&words, fence.is_some()), &env, stdin);
+        let folder = program.folder.to_owned();
         let started = starter.start(program, fence, born)?;
         let ran = Ran::new(&started, file, shown, folder);
         Ok(Begun { started, secrets, run, ran })
@@ -158,12 +178,13 @@ fn piped(text: Secret) -> io::Result<File> {
 }
 
 fn to_run<'a>(
-    script: &'a Script,
     launch: &'a Launch,
+    file: PathBuf,
     (arguments, is_confined): (&'a [String], bool),
     secret: &[(String, Secret)],
     stdin: File,
-) -> io::Result<Program<'a>> {
+) -> Program<'a> {
+    let script = &launch.script;
     let mut environment: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: OsString, value: OsString| {
         environment.retain(|(known, _)| *known != name);
@@ -185,23 +206,5 @@ fn to_run<'a>(
         set(name.into(), value.expose().into());
     }
     set(tree::VARIABLE.into(), (&launch.tag).into());
-    // Looked for here, it is a few calls of `stat`; left to the child, it is as many failed calls of `exec` while we wait.
-    let name = &script.command[0];
-    let absent = || io::Error::new(io::ErrorKind::NotFound, "it is in no folder of PATH");
-    let file = if name.contains('/') { name.into() } else { program(name).ok_or_else(absent)? };
-    Ok(Program { file, arguments, environment, folder: launch.workdir.as_deref().unwrap_or(&launch.folder), stdin })
-}
-
-/// The file that would be run for a program of this name: on PATH, unless the name has a folder. `None`: there is none that runs.
-pub fn program(name: &str) -> Option<PathBuf> {
-    let runs = |file: &PathBuf| {
-        fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return Some(name.into()).filter(runs);
-    }
-    // Without a PATH, where the C library looks.
-    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    let candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
-    candidates.filter(|file| file.is_absolute()).find(runs)
+    Program { file, arguments, environment, folder: launch.workdir.as_deref().unwrap_or(&launch.folder), stdin }
 }
