@@ -147,6 +147,17 @@ pub(crate) fn answers(fold: &Fold, ops: &[Linked]) -> Answers {
     (fold.all_rows().cloned().collect(), fold.state_hash().0, ops.iter().map(why).collect())
 }
 
+/// In every order of arrival the same, and this.
+pub(crate) fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&Fold)) {
+    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
+    let expected = answers(&arrive(&all).again(), &all);
+    for order in permutations(ops) {
+        let fold = arrive(known.iter().chain(&order));
+        assert_eq!(answers(&fold, &all), expected);
+        check(&fold);
+    }
+}
+
 pub(crate) fn why(fold: &Fold, linked: &Linked) -> Option<NoEffect> {
     fold.no_effect(linked.op.header.scope, linked.op.header.op_id).cloned()
 }

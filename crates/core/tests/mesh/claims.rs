@@ -1,22 +1,12 @@
 //! Claims of several nodes, and one key on two nodes.
 
-use crate::author::{Linked, START_MS, answers, arrive, complete, mesh, permutations, scope, submit, task, why};
+use crate::author::{START_MS, always, arrive, complete, mesh, scope, submit, task, why};
 use relaymesh_core::{
     fold::{Fold, NoEffect},
     id::TaskId,
     op::Body,
     task::Status,
 };
-
-fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&Fold)) {
-    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
-    let expected = answers(&arrive(&all).again(), &all);
-    for order in permutations(ops) {
-        let fold = arrive(known.iter().chain(&order));
-        assert_eq!(answers(&fold, &all), expected);
-        check(&fold);
-    }
-}
 
 #[test]
 fn l4_of_two_concurrent_claims_the_smaller_stamp_wins_on_every_node() {

@@ -1,8 +1,8 @@
 //! What registers say counts, as of each op's own time, in whatever order it is heard.
 
 use crate::author::{
-    Author, Linked, START_MS, answers, arrive, complete, everything, first_hand, give, link, mesh, name, only,
-    permutations, scope, submit, task, why,
+    Author, Linked, START_MS, always, arrive, complete, everything, first_hand, give, link, mesh, name, only, scope,
+    submit, task, why,
 };
 use relaymesh_core::{
     capability::{Action, Chain as Ucan, Refusal, Resource},
@@ -12,17 +12,6 @@ use relaymesh_core::{
     register::Register,
     task::Status,
 };
-
-/// In every order of arrival the same, and this.
-fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&relaymesh_core::fold::Fold)) {
-    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
-    let expected = answers(&arrive(&all).again(), &all);
-    for order in permutations(ops) {
-        let fold = arrive(known.iter().chain(&order));
-        assert_eq!(answers(&fold, &all), expected);
-        check(&fold);
-    }
-}
 
 fn unauthorised(linked: &Linked, fold: &relaymesh_core::fold::Fold) -> Unauthorised {
     match why(fold, linked) {

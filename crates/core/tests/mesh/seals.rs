@@ -1,25 +1,13 @@
 //! Seals: what everybody agreed on never changes, whatever turns up later.
 
-use crate::author::{
-    Author, Linked, START_MS, answers, arrive, complete, insert, mesh, permutations, scope, submit, task, why,
-};
+use crate::author::{Author, Linked, START_MS, always, arrive, complete, insert, mesh, scope, submit, task, why};
 use relaymesh_core::{
-    fold::{Arrival, Fold, NoEffect, Standing},
+    fold::{Arrival, NoEffect, Standing},
     hlc::Hlc,
     id::TaskId,
     op::{Body, CancelMode, Chain},
     task::Status,
 };
-
-fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&Fold)) {
-    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
-    let expected = answers(&arrive(&all).again(), &all);
-    for order in permutations(ops) {
-        let fold = arrive(known.iter().chain(&order));
-        assert_eq!(answers(&fold, &all), expected);
-        check(&fold);
-    }
-}
 
 /// A task that the second node has done, heard of by the owner.
 fn done(authors: &mut [Author]) -> Vec<Linked> {
