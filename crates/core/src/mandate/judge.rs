@@ -60,6 +60,9 @@ pub enum Unauthorised {
         /// Who wrote it.
         node: NodeId,
     },
+    /// The owner's own node is to be frozen, or thawed.
+    #[error("owners_node: all authority comes from the owner's key, and its node is never frozen")]
+    OwnersNode,
 }
 
 impl Registers {
@@ -76,7 +79,7 @@ impl Registers {
             return Err(Unauthorised::NotClaimer { claimer, node });
         }
         match need(&op.body, op.header.scope) {
-            Need::Owner => self.owner(node, at),
+            Need::Owner => self.owner(node, at).and_then(|()| self.spares_the_owner(op)),
             Need::Coordinator => self.coordinates(node, at),
             Need::Issuer => self.issuer(op, node, at),
             Need::Member => self.member(node, at),
@@ -134,6 +137,12 @@ impl Registers {
 
     fn owner(&self, node: NodeId, at: Hlc) -> Result<(), Unauthorised> {
         self.any(node, at, |chain| chain.admit_owner(&self.revoked, at))
+    }
+
+    /// Whoever else is an owner is one by the owner's word, and must not be able to silence it: it could not even thaw itself.
+    fn spares_the_owner(&self, op: &Op) -> Result<(), Unauthorised> {
+        let freezes_it = matches!(&op.body, Body::FreezeNode { node, .. } if *node == self.root_node);
+        if freezes_it { Err(Unauthorised::OwnersNode) } else { Ok(()) }
     }
 
     fn coordinates(&self, node: NodeId, at: Hlc) -> Result<(), Unauthorised> {

@@ -3,7 +3,7 @@
 //! ```text
 //!  what is said                                   who may
 //!  RouteKind DesignateCoordinator FreezeNode      the owner: its key, or who has (Mesh, Write) from it at first hand
-//!  SetSetting SetFeatureLevel
+//!  SetSetting SetFeatureLevel                     (nobody freezes the node of the owner's key)
 //!  DelegateUcan                                   whoever issued a link of the chain
 //!  RevokeUcan AuditEvent Checkpoint               whoever has a chain that holds (who revokes a stranger's link revokes nothing)
 //!  Seal, and work of kind relaymesh.derive.*      the coordinator, besides what the work itself asks for

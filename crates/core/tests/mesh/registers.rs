@@ -196,6 +196,28 @@ fn whom_the_owner_freezes_says_nothing_until_it_is_thawed() {
 }
 
 #[test]
+fn l1_nobody_freezes_the_owners_own_node() {
+    let (mut authors, mut known) = mesh(3);
+    let root = authors[0].node;
+    known.push(authors[0].word(START_MS, give(&first_hand(1, vec![only(Resource::Mesh, Action::Write, None)]))));
+    authors[1].hear(&known[2], START_MS + 1);
+    let frozen = authors[1].word(START_MS + 5, Body::FreezeNode { node: root, frozen: true });
+    let own = authors[0].word(START_MS + 6, Body::FreezeNode { node: root, frozen: true });
+    let (liar, third) = (authors[1].node, authors[2].node);
+    let answer = authors[0].word(START_MS + 7, Body::FreezeNode { node: liar, frozen: true });
+    let after = authors[1].word(START_MS + 8, Body::FreezeNode { node: third, frozen: true });
+    always(&known, &[frozen.clone(), own.clone(), answer.clone(), after.clone()], |fold| {
+        for linked in [&frozen, &own] {
+            assert_eq!(unauthorised(linked, fold), Unauthorised::OwnersNode);
+        }
+        assert_eq!(why(fold, &answer), None, "the owner has the last word");
+        assert_eq!(unauthorised(&after, fold), Unauthorised::Frozen { node: liar });
+        let members = fold.registers().unwrap().members(after.op.header.hlc);
+        assert!(members.iter().any(|member| member.node == root));
+    });
+}
+
+#[test]
 fn settings_and_levels_are_read_as_of_a_time() {
     let (mut authors, known) = mesh(1);
     let set = |value: &str| Body::SetSetting { name: name("a"), value: Some(value.to_owned()) };
