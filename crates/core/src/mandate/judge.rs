@@ -12,6 +12,7 @@ use crate::{
     kernel::Rows,
     name::Name,
     op::{Body, Op},
+    register::Register,
     route::Routed,
 };
 
@@ -63,6 +64,18 @@ pub enum Unauthorised {
     /// The owner's own node is to be frozen, or thawed.
     #[error("owners_node: all authority comes from the owner's key, and its node is never frozen")]
     OwnersNode,
+    /// What others than the owner may say in this register is said.
+    #[error("no_room: {register} has no room for a word of {node}: {found} of {max} are said")]
+    NoRoom {
+        /// Which register.
+        register: Register,
+        /// Who wrote it.
+        node: NodeId,
+        /// How many words are said, by all others or by the branch that the node belongs to.
+        found: usize,
+        /// How many may be.
+        max: usize,
+    },
 }
 
 impl Registers {
@@ -85,7 +98,8 @@ impl Registers {
             Need::Member => self.member(node, at),
             Need::Deed(Resource::Job, action) => self.work(op, rows, action),
             Need::Deed(resource, action) => self.deed(node, &Deed::new(resource, action, at)),
-        }
+        }?;
+        self.admit_word(op)
     }
 
     /// How much of some content a node is shown now, of a deed that is of its own time (L13). Of several chains the best one counts.

@@ -19,6 +19,8 @@
 //!  PurgeScope                                     what making the thing takes
 //! ```
 //!
+//! Besides, a word of a register needs room there, and half of the room is for the owner's key alone (`room.rs`).
+//!
 //! The token of a lease stands on the log for all to read. Between nodes it proves nothing; that the op comes from the feed of
 //! the node that claimed does.
 //!
@@ -30,6 +32,7 @@
 mod judge;
 mod need;
 mod registers;
+mod room;
 
 pub use judge::{Unauthorised, kind_of};
 pub use registers::{Member, Registers};

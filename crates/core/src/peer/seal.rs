@@ -64,8 +64,8 @@ pub enum Unsealed {
         /// How many.
         feeds: usize,
     },
-    /// The register has no room.
-    #[error("there are {WORDS_MAX} seals, and no room for another one")]
+    /// The register has no room for another one of this node's.
+    #[error("there are as many seals as there may be of this node's, {WORDS_MAX} at most with the owner's own")]
     Full,
 }
 
@@ -140,7 +140,7 @@ impl<R: Rng> Peer<R> {
         if !self.fold.has_news(last.map(|last| last.upto), upto) {
             return Err(Unsealed::NothingNew);
         }
-        if registers.seals().all().len() >= WORDS_MAX {
+        if registers.seals().all().len() >= WORDS_MAX || !registers.has_room(Register::Seals, self.node, now) {
             return Err(Unsealed::Full);
         }
         let heads = self.heads(upto, last);
