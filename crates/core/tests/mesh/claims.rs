@@ -4,8 +4,8 @@ use crate::author::{START_MS, always, arrive, complete, mesh, scope, submit, tas
 use relaymesh_core::{
     fold::{Fold, NoEffect},
     id::TaskId,
-    op::Body,
-    task::Status,
+    op::{Body, ExpireReason},
+    task::{LEASE_MS_MAX, Status},
 };
 
 #[test]
@@ -108,4 +108,24 @@ fn l8_the_roster_tells_the_state_of_a_job_what_is_pending_and_what_is_overdue() 
     let overdue = |wall_ms| fold.overdue(at(wall_ms)).into_iter().map(|job| job.step).collect::<Vec<_>>();
     let deadline = START_MS + 5 + crate::author::LEASE_MS;
     assert_eq!((overdue(deadline), overdue(deadline + 1)), (vec![], vec![step]));
+}
+
+#[test]
+fn l3_a_liars_claim_without_end_is_taken_back_by_another_node() {
+    let (mut authors, known) = mesh(3);
+    let submitted = authors[0].say(scope(1), START_MS + 1, submit("k", &["a"]));
+    (1..3).for_each(|who| authors[who].hear(&submitted, START_MS + 2));
+    let mut body = authors[1].claim(1, 0);
+    if let Body::ClaimWork { lease_ms, .. } = &mut body {
+        *lease_ms = u64::MAX;
+    }
+    let claim = authors[1].say(scope(1), START_MS + 3, body);
+    authors[2].hear(&claim, START_MS + 4);
+    let over = Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 };
+    let early = authors[2].say(scope(1), START_MS + LEASE_MS_MAX, over.clone());
+    let right = authors[2].say(scope(1), START_MS + LEASE_MS_MAX + 4, over);
+    always(&known, &[submitted, claim.clone(), early.clone(), right.clone()], |fold| {
+        assert_eq!((why(fold, &claim), why(fold, &right)), (None, None));
+        assert!(matches!(why(fold, &early), Some(NoEffect::Refused(_))));
+    });
 }
