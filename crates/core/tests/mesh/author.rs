@@ -39,6 +39,7 @@ pub(crate) struct Author {
     pub(crate) chain: Chain,
     pub(crate) view: Fold,
     pub(crate) cites: Vec<OpId>,
+    pub(crate) class: WriteClass,
 }
 
 pub(crate) fn signer(number: u8) -> Signer {
@@ -56,7 +57,7 @@ impl Author {
         let key = signer(number).public_key();
         let node = NodeId::of_key(&key);
         let (clock, chain) = (HlcClock::new(node), Chain::new(node, 1));
-        Self { node, clock, chain, view: Fold::of_mesh(root()), cites: Vec::new() }
+        Self { node, clock, chain, view: Fold::of_mesh(root()), cites: Vec::new(), class: WriteClass::AppendOnly }
     }
 
     pub(crate) fn hear(&mut self, linked: &Linked, now_ms: u64) {
@@ -98,7 +99,7 @@ impl Author {
             source: name("test"),
             namespace: name("default"),
             scope,
-            write_class: WriteClass::AppendOnly,
+            write_class: self.class,
             causal_deps: self.cites.clone(),
             via: None,
         }

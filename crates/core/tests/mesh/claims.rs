@@ -1,10 +1,10 @@
 //! Claims of several nodes, and one key on two nodes.
 
-use crate::author::{START_MS, always, arrive, complete, mesh, scope, submit, task, why};
+use crate::author::{Linked, START_MS, always, arrive, complete, mesh, scope, submit, task, why};
 use relaymesh_core::{
     fold::{Fold, NoEffect},
     id::TaskId,
-    op::{Body, ExpireReason},
+    op::{Body, ExpireReason, WriteClass},
     task::{LEASE_MS_MAX, Status},
 };
 
@@ -127,5 +127,27 @@ fn l3_a_liars_claim_without_end_is_taken_back_by_another_node() {
     always(&known, &[submitted, claim.clone(), early.clone(), right.clone()], |fold| {
         assert_eq!((why(fold, &claim), why(fold, &right)), (None, None));
         assert!(matches!(why(fold, &early), Some(NoEffect::Refused(_))));
+    });
+}
+
+#[test]
+fn d34_what_names_another_class_than_its_kind_has_in_a_feed_has_no_effect() {
+    let (mut authors, known) = mesh(3);
+    let right = authors[1].say(scope(1), START_MS + 1, submit("k", &["a"]));
+    let wrong = [WriteClass::Strong, WriteClass::Queued, WriteClass::Local].map(|class| {
+        authors[2].class = class;
+        authors[2].say(scope(2), START_MS + 2, submit("l", &["a"]))
+    });
+    authors[0].class = WriteClass::Strong;
+    let node = authors[1].node;
+    let word = authors[0].word(START_MS + 1, Body::FreezeNode { node, frozen: true });
+    let ops: Vec<Linked> = wrong.iter().chain([&right, &word]).cloned().collect();
+    always(&known, &ops, |fold| {
+        for linked in wrong.iter().chain([&word]) {
+            let Some(NoEffect::WrongClass(refusal)) = why(fold, linked) else { panic!("{:?}", why(fold, linked)) };
+            assert_eq!((refusal.declared, refusal.asked), (WriteClass::AppendOnly, linked.op.header.write_class));
+        }
+        assert!(fold.rows(scope(2)).is_none());
+        assert_eq!(why(fold, &right), None, "the freeze of its author does not count");
     });
 }
