@@ -102,6 +102,16 @@ impl<R: Rng> Peer<R> {
         behind
     }
 
+    /// For how long nothing was heard from the coordinator by now. It is told, and nobody is ever put in its place but by the owner (L6).
+    pub fn coordinator_quiet_ms(&self, now_ms: u64) -> Option<u64> {
+        let now = Hlc { wall_ms: now_ms, logical: 0, node: self.node };
+        let by_ops_ms = self.fold.coordinator_quiet_ms(now);
+        // Whoever has nothing to say promises so, again and again, and is not quiet.
+        let promised = self.fold.registers().and_then(|registers| self.passed(registers.coordinator(now)));
+        let by_promises_ms = promised.map(|as_of| now_ms.saturating_sub(as_of.wall_ms));
+        by_ops_ms.into_iter().chain(by_promises_ms).min()
+    }
+
     /// Seals what every member's feed has passed, if this node coordinates and there is anything new in it.
     pub(super) fn seal(&mut self, now_ms: u64) -> Option<Result<OpId, Refused>> {
         let Next { upto, heads } = self.next_seal().ok()?;
