@@ -150,6 +150,12 @@ fn the_owners_own_words_are_never_sealed_out() {
 
 #[test]
 fn chains_begin_with_their_own_name() {
-    let author = Author::new(3);
-    assert_eq!(author.chain.head, Chain::new(author.node, 1).head);
+    let mut author = Author::new(3);
+    let begins = [(author.node, 1), (author.node, 2), (Author::new(4).node, 1)];
+    let begins = begins.map(|(node, epoch)| Chain::new(node, epoch).head);
+    let distinct: std::collections::BTreeSet<_> = begins.into_iter().collect();
+    assert_eq!(distinct.len(), 3, "no op can be moved to the beginning of another chain");
+    let first = author.say(scope(1), START_MS, submit("k", &["a"]));
+    let second = author.say(scope(1), START_MS, submit("k", &["a"]));
+    assert_eq!((first.previous, second.previous), (begins[0], first.hash));
 }
