@@ -137,8 +137,8 @@ impl Fold {
         self.mesh.as_ref().map_or(0, |mesh| mesh.dirty.len())
     }
 
-    /// For how long nothing was heard from the coordinator, by the time that this is asked for. It is told, and nobody is ever put in
-    /// its place but by the owner (L6).
+    /// For how long the coordinator has written nothing, by the time that this is asked for. What it promised meanwhile is known to whoever
+    /// has its feed: [`Peer::coordinator_quiet_ms`](crate::peer::Peer::coordinator_quiet_ms) counts that, too.
     pub fn coordinator_quiet_ms(&self, now: Hlc) -> Option<u64> {
         let mesh = self.mesh.as_ref()?;
         let node = mesh.registers.coordinator(now);

@@ -43,6 +43,7 @@ use crate::{
     op::{CAUSAL_DEPS_MAX, Op, Scope},
     row::{RowSum, StateHash},
     sign::PublicKey,
+    write_class,
 };
 use causal::{Causes, Held};
 use entry::Entry;
@@ -87,6 +88,9 @@ pub enum NoEffect {
         /// When it was itself.
         own: Hlc,
     },
+    /// It names another class than such a write has where every node writes its own feed (D34).
+    #[error(transparent)]
+    WrongClass(#[from] write_class::Refusal),
     /// Its author may not say so.
     #[error(transparent)]
     Unauthorised(#[from] Unauthorised),

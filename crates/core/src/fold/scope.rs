@@ -9,6 +9,7 @@ use crate::{
     op::{Body, Op, Scope},
     register::Seals,
     row::StateHash,
+    write_class::{self, EntityType, Order},
 };
 use std::collections::BTreeMap;
 
@@ -148,9 +149,13 @@ impl ScopeFold {
         }
     }
 
-    /// In a mesh: why its author may not say so, or why somebody else said it first.
+    /// In a mesh: why it cannot be said so there, why its author may not, or why somebody else said it first.
     fn unheard(&self, op: &Op, context: &Context<'_>) -> Option<NoEffect> {
         let (registers, keys) = context.mesh?;
+        let entity = EntityType::of_scope(&op.header.scope);
+        if let Err(wrong) = write_class::check(entity, Order::Feed, op.header.write_class) {
+            return Some(wrong.into());
+        }
         if let Err(unauthorised) = registers.judge(op, self.rows()) {
             return Some(unauthorised.into());
         }

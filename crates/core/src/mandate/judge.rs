@@ -12,6 +12,7 @@ use crate::{
     kernel::Rows,
     name::Name,
     op::{Body, Op},
+    register::Register,
     route::Routed,
 };
 
@@ -60,6 +61,21 @@ pub enum Unauthorised {
         /// Who wrote it.
         node: NodeId,
     },
+    /// The owner's own node is to be frozen, or thawed.
+    #[error("owners_node: all authority comes from the owner's key, and its node is never frozen")]
+    OwnersNode,
+    /// What others than the owner may say in this register is said.
+    #[error("no_room: {register} has no room for a word of {node}: {found} of {max} are said")]
+    NoRoom {
+        /// Which register.
+        register: Register,
+        /// Who wrote it.
+        node: NodeId,
+        /// How many words are said, by all others or by the branch that the node belongs to.
+        found: usize,
+        /// How many may be.
+        max: usize,
+    },
 }
 
 impl Registers {
@@ -76,13 +92,14 @@ impl Registers {
             return Err(Unauthorised::NotClaimer { claimer, node });
         }
         match need(&op.body, op.header.scope) {
-            Need::Owner => self.owner(node, at),
+            Need::Owner => self.owner(node, at).and_then(|()| self.spares_the_owner(op)),
             Need::Coordinator => self.coordinates(node, at),
             Need::Issuer => self.issuer(op, node, at),
             Need::Member => self.member(node, at),
             Need::Deed(Resource::Job, action) => self.work(op, rows, action),
             Need::Deed(resource, action) => self.deed(node, &Deed::new(resource, action, at)),
-        }
+        }?;
+        self.admit_word(op)
     }
 
     /// How much of some content a node is shown now, of a deed that is of its own time (L13). Of several chains the best one counts.
@@ -134,6 +151,12 @@ impl Registers {
 
     fn owner(&self, node: NodeId, at: Hlc) -> Result<(), Unauthorised> {
         self.any(node, at, |chain| chain.admit_owner(&self.revoked, at))
+    }
+
+    /// Whoever else is an owner is one by the owner's word, and must not be able to silence it: it could not even thaw itself.
+    fn spares_the_owner(&self, op: &Op) -> Result<(), Unauthorised> {
+        let freezes_it = matches!(&op.body, Body::FreezeNode { node, .. } if *node == self.root_node);
+        if freezes_it { Err(Unauthorised::OwnersNode) } else { Ok(()) }
     }
 
     fn coordinates(&self, node: NodeId, at: Hlc) -> Result<(), Unauthorised> {

@@ -3,7 +3,7 @@
 //! ```text
 //!  what is said                                   who may
 //!  RouteKind DesignateCoordinator FreezeNode      the owner: its key, or who has (Mesh, Write) from it at first hand
-//!  SetSetting SetFeatureLevel
+//!  SetSetting SetFeatureLevel                     (nobody freezes the node of the owner's key)
 //!  DelegateUcan                                   whoever issued a link of the chain
 //!  RevokeUcan AuditEvent Checkpoint               whoever has a chain that holds (who revokes a stranger's link revokes nothing)
 //!  Seal, and work of kind relaymesh.derive.*      the coordinator, besides what the work itself asks for
@@ -19,6 +19,8 @@
 //!  PurgeScope                                     what making the thing takes
 //! ```
 //!
+//! Besides, a word of a register needs room there, and half of the room is for the owner's key alone (`room.rs`).
+//!
 //! The token of a lease stands on the log for all to read. Between nodes it proves nothing; that the op comes from the feed of
 //! the node that claimed does.
 //!
@@ -30,6 +32,7 @@
 mod judge;
 mod need;
 mod registers;
+mod room;
 
 pub use judge::{Unauthorised, kind_of};
 pub use registers::{Member, Registers};

@@ -1,5 +1,6 @@
 //! The registers as the folds of other scopes ask them: by node, and as of a time.
 
+use super::room::Room;
 use crate::{
     capability::{Authority, Chain, Revocations},
     hlc::Hlc,
@@ -26,6 +27,7 @@ pub struct Registers {
     settings: BTreeMap<Name, History<Option<String>>>,
     level: History<u32>,
     seals: Seals,
+    pub(super) room: Room,
     /// Chains that were verified, so that a second fold costs no signature.
     verified: BTreeMap<Vec<u8>, Option<Arc<Authority>>>,
 }
@@ -60,6 +62,7 @@ impl Registers {
             settings: BTreeMap::new(),
             level: History::default(),
             seals: Seals::default(),
+            room: Room::default(),
             verified: BTreeMap::new(),
         }
     }
@@ -73,6 +76,7 @@ impl Registers {
     /// Takes in an op that took effect. Ops come in the order of their times.
     pub fn take(&mut self, op: &Op) {
         let (at, origin) = (op.header.hlc, op.header.origin);
+        self.count_word(op);
         match &op.body {
             Body::RouteKind { pattern, target } => self.routes.record(pattern.clone(), *target, at),
             Body::DesignateCoordinator { coordinator } => self.coordinator.push(at, *coordinator),

@@ -13,7 +13,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, MessageId, NodeId, WorkerId},
     name::Name,
-    task::Lease,
+    task::{Lease, lease::deadline},
 };
 
 /// What the recipient asks for.
@@ -38,7 +38,7 @@ pub(super) fn deliver(
         return Err(Refusal::BackDated { dated: at.hlc, seen: asked.seen });
     }
     let now_ms = at.now_ms;
-    let deadline_ms = now_ms.saturating_add(asked.lease_ms);
+    let deadline_ms = deadline(now_ms, asked.lease_ms);
     let holds = rows.messages.get(&message).is_some_and(|row| row.state == State::Processing);
     let row = message_for(rows, message, if holds { Verb::Renew } else { Verb::Deliver })?;
     if row.draft.to != *asked.recipient {

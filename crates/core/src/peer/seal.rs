@@ -64,8 +64,8 @@ pub enum Unsealed {
         /// How many.
         feeds: usize,
     },
-    /// The register has no room.
-    #[error("there are {WORDS_MAX} seals, and no room for another one")]
+    /// The register has no room for another one of this node's.
+    #[error("there are as many seals as there may be of this node's, {WORDS_MAX} at most with the owner's own")]
     Full,
 }
 
@@ -100,6 +100,16 @@ impl<R: Rng> Peer<R> {
             members.iter().map(|member| Behind { node: member.node, as_of: self.passed(member.node) }).collect();
         behind.sort_by_key(|behind| (behind.as_of, behind.node));
         behind
+    }
+
+    /// For how long nothing was heard from the coordinator by now. It is told, and nobody is ever put in its place but by the owner (L6).
+    pub fn coordinator_quiet_ms(&self, now_ms: u64) -> Option<u64> {
+        let now = Hlc { wall_ms: now_ms, logical: 0, node: self.node };
+        let by_ops_ms = self.fold.coordinator_quiet_ms(now);
+        // Whoever has nothing to say promises so, again and again, and is not quiet.
+        let promised = self.fold.registers().and_then(|registers| self.passed(registers.coordinator(now)));
+        let by_promises_ms = promised.map(|as_of| now_ms.saturating_sub(as_of.wall_ms));
+        by_ops_ms.into_iter().chain(by_promises_ms).min()
     }
 
     /// Seals what every member's feed has passed, if this node coordinates and there is anything new in it.
@@ -140,7 +150,7 @@ impl<R: Rng> Peer<R> {
         if !self.fold.has_news(last.map(|last| last.upto), upto) {
             return Err(Unsealed::NothingNew);
         }
-        if registers.seals().all().len() >= WORDS_MAX {
+        if registers.seals().all().len() >= WORDS_MAX || !registers.has_room(Register::Seals, self.node, now) {
             return Err(Unsealed::Full);
         }
         let heads = self.heads(upto, last);

@@ -42,6 +42,15 @@ use std::fmt;
 
 /// The most words that a register keeps. One more is refused.
 pub const WORDS_MAX: usize = 16_384;
+/// The most words that a register keeps of all others than the owner's key together. The rest of the room is the owner's, so that
+/// nobody who was let in can keep the owner from letting in, taking back and freezing.
+pub const OTHERS_WORDS_MAX: usize = WORDS_MAX / 2;
+/// The most words that a register keeps of one whom the owner let in, together with everybody whom that one let in: a key costs
+/// nothing, and a share for each would be no bound.
+pub const SHARE_WORDS_MAX: usize = WORDS_MAX / 16;
+/// The most seals that are kept of all others than the owner's key. Whoever coordinates is to seal for decades, so it has more than a
+/// share; what is left lets the owner go on itself.
+pub const OTHERS_SEALS_MAX: usize = WORDS_MAX / 16 * 15;
 /// The longest value of a setting, in bytes.
 pub const SETTING_BYTES_MAX: usize = 1_024;
 /// The level that a mesh begins with.

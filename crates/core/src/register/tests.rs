@@ -1,6 +1,8 @@
 //! What can be said about a register, one op at a time. Who may say it is tried in `tests/mesh`.
 
-use super::{Refusal, Register, RegisterRow, SEAL_HEADS_MAX, SETTING_BYTES_MAX, Words, apply, validate};
+use super::{
+    History, Refusal, Register, RegisterRow, SEAL_HEADS_MAX, SETTING_BYTES_MAX, WORDS_MAX, Words, apply, validate,
+};
 use crate::{
     hash::Hash,
     hlc::Hlc,
@@ -126,4 +128,15 @@ fn what_is_no_chain_is_not_given_and_nothing_is_given_or_taken_twice() {
 fn a_register_is_never_purged() {
     let mut row = None;
     assert_eq!(say(&mut row, 1, Body::PurgeScope {}), Err(Refusal::NeverPurged));
+}
+
+#[test]
+fn a_full_register_takes_no_other_word() {
+    let mut words = History::default();
+    (1..WORDS_MAX as u64).for_each(|wall_ms| words.push(at(wall_ms), node()));
+    let (rev, head) = (WORDS_MAX as u32 - 1, at(WORDS_MAX as u64 - 1));
+    let mut row = Some(RegisterRow { rev, head, words: Words::Coordinator(words) });
+    let designate = || Body::DesignateCoordinator { coordinator: node() };
+    say(&mut row, 20_000, designate()).unwrap();
+    assert_eq!(say(&mut row, 20_001, designate()), Err(Refusal::Full { register: Register::Coordinator }));
 }

@@ -5,7 +5,7 @@
 
 use super::{
     apply::{At, Effect, Refusal},
-    lease::step_for,
+    lease::{deadline, step_for},
     state::{Lease, TaskRows},
     table::{Status, Verb},
 };
@@ -54,7 +54,7 @@ pub(super) fn claim(
         worker: asked.worker,
         token: asked.token,
         claimed_ms: at.now_ms,
-        deadline_ms: at.now_ms.saturating_add(asked.lease_ms),
+        deadline_ms: deadline(at.now_ms, asked.lease_ms),
     });
     effects.push(Effect::Start { step: index, epoch: step.epoch });
     rows.task.status = Status::Running;
@@ -71,7 +71,7 @@ fn renew(rows: &mut TaskRows, index: u16, asked: Asked, at: At) -> Result<(), Re
     if (lease.worker, lease.token) != (asked.worker, asked.token) {
         return Err(Refusal::Held { name, worker: lease.worker, epoch, deadline_ms: lease.deadline_ms });
     }
-    lease.deadline_ms = at.now_ms.saturating_add(asked.lease_ms);
+    lease.deadline_ms = deadline(at.now_ms, asked.lease_ms);
     step.go(Verb::Renew, Status::Running, at.now_ms);
     Ok(())
 }

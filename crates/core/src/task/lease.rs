@@ -1,11 +1,18 @@
 //! What several verbs ask before they move a step that somebody holds.
 
 use super::{
+    LEASE_MS_MAX,
     apply::Refusal,
     state::{Step, TaskRows},
     table::{Status, Verb, targets},
 };
 use crate::op::Held;
+
+/// When a lease is over that was asked for so long. Too long a one is cut and not refused: whoever has it has it, and what it says
+/// under it later counts, in logs of the time before there was a bound, too.
+pub(crate) fn deadline(now_ms: u64, lease_ms: u64) -> u64 {
+    now_ms.saturating_add(lease_ms.min(LEASE_MS_MAX))
+}
 
 /// The step at `index`, if the table lets `verb` move it from where it rests.
 pub(super) fn step_for(rows: &mut TaskRows, index: u16, verb: Verb) -> Result<&mut Step, Refusal> {

@@ -41,7 +41,7 @@ pub mod yields;
 
 mod apply;
 mod follow;
-mod lease;
+pub(crate) mod lease;
 mod validate;
 
 #[cfg(test)]
@@ -52,3 +52,8 @@ pub use artifact::Artifact;
 pub use state::{Attempt, Lease, Outcome, Step, Task, TaskRows};
 pub use table::{Status, Verb};
 pub use validate::{Invalid, validate};
+
+/// The longest lease that counts, of a step or of a message: nothing that is asked waits for its answer for more than thirty days,
+/// and a day is left for clocks that differ. What is claimed for longer is held for this long: a claim without end would keep the
+/// work from everybody for ever, and only its author could give it back.
+pub const LEASE_MS_MAX: u64 = 31 * 24 * 60 * 60 * 1_000;

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     id::{NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     op::{Scope, WriteClass},
+    register::Register,
 };
 use WriteClass::{AppendOnly, Local, Queued, Strong};
 
@@ -164,6 +165,7 @@ fn every_scope_of_an_op_is_about_a_type_of_the_table() {
         (Scope::Log, EntityType::AuditEvent),
         (Scope::Namespace(NamespaceId::new(1, 1)), EntityType::Namespace),
         (Scope::Plan(PlanId::new(1, 1)), EntityType::Mission),
+        (Scope::Register(Register::Level), EntityType::ProjectSettings),
     ] {
         assert_eq!(EntityType::of_scope(&scope), entity);
     }

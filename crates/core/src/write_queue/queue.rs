@@ -70,6 +70,9 @@ pub enum Refusal {
     /// The failure is a refusal: trying again changes nothing.
     #[error("a refusal is settled, not postponed")]
     NotAnOutage,
+    /// The failure is an outage: it decides nothing.
+    #[error("an outage is postponed, not settled")]
+    AnOutage,
     /// A new fence has to be newer than the old one.
     #[error("{id} cannot go on under epoch {given}: it was made under {had}")]
     OlderFence {

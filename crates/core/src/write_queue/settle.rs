@@ -22,9 +22,13 @@ impl Queue {
         self.moved(entry, Verb::Settle, to, now_ms)
     }
 
-    /// Ends the row by a refusal that is none of the five: a status that is not an outage.
+    /// Ends the row by a refusal that is none of the five: a status that is not an outage. It is about this attempt alone: an earlier one
+    /// that may be in effect still may.
     pub fn refuse(&mut self, id: WriteId, failure: Failure, now_ms: u64) -> Result<&Entry, Refusal> {
         let mut entry = self.movable(id, Verb::Settle)?;
+        if failure.verdict().is_outage() {
+            return Err(Refusal::AnOutage);
+        }
         entry.last_error = Some(failure.to_string());
         self.moved(entry, Verb::Settle, Status::Failed, now_ms)
     }

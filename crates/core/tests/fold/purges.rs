@@ -38,6 +38,7 @@ fn refused(fold: &Fold, op: &Op) -> Option<Refusal> {
             | NoEffect::CausalCycle { .. }
             | NoEffect::TooManyDependencies { .. }
             | NoEffect::Unauthorised(_)
+            | NoEffect::WrongClass(_)
             | NoEffect::SealedOut { .. }
             | NoEffect::Superseded { .. }
             | NoEffect::KeyTaken { .. }),

@@ -39,6 +39,7 @@ pub(crate) struct Author {
     pub(crate) chain: Chain,
     pub(crate) view: Fold,
     pub(crate) cites: Vec<OpId>,
+    pub(crate) class: WriteClass,
 }
 
 pub(crate) fn signer(number: u8) -> Signer {
@@ -56,7 +57,7 @@ impl Author {
         let key = signer(number).public_key();
         let node = NodeId::of_key(&key);
         let (clock, chain) = (HlcClock::new(node), Chain::new(node, 1));
-        Self { node, clock, chain, view: Fold::of_mesh(root()), cites: Vec::new() }
+        Self { node, clock, chain, view: Fold::of_mesh(root()), cites: Vec::new(), class: WriteClass::AppendOnly }
     }
 
     pub(crate) fn hear(&mut self, linked: &Linked, now_ms: u64) {
@@ -98,7 +99,7 @@ impl Author {
             source: name("test"),
             namespace: name("default"),
             scope,
-            write_class: WriteClass::AppendOnly,
+            write_class: self.class,
             causal_deps: self.cites.clone(),
             via: None,
         }
@@ -145,6 +146,17 @@ pub(crate) type Answers = (Vec<Rows>, u128, Vec<Option<NoEffect>>);
 pub(crate) fn answers(fold: &Fold, ops: &[Linked]) -> Answers {
     let why = |linked: &Linked| fold.no_effect(linked.op.header.scope, linked.op.header.op_id).cloned();
     (fold.all_rows().cloned().collect(), fold.state_hash().0, ops.iter().map(why).collect())
+}
+
+/// In every order of arrival the same, and this.
+pub(crate) fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&Fold)) {
+    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
+    let expected = answers(&arrive(&all).again(), &all);
+    for order in permutations(ops) {
+        let fold = arrive(known.iter().chain(&order));
+        assert_eq!(answers(&fold, &all), expected);
+        check(&fold);
+    }
 }
 
 pub(crate) fn why(fold: &Fold, linked: &Linked) -> Option<NoEffect> {

@@ -1,22 +1,12 @@
 //! Claims of several nodes, and one key on two nodes.
 
-use crate::author::{Linked, START_MS, answers, arrive, complete, mesh, permutations, scope, submit, task, why};
+use crate::author::{Linked, START_MS, always, arrive, complete, mesh, scope, submit, task, why};
 use relaymesh_core::{
     fold::{Fold, NoEffect},
     id::TaskId,
-    op::Body,
-    task::Status,
+    op::{Body, ExpireReason, WriteClass},
+    task::{LEASE_MS_MAX, Status},
 };
-
-fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&Fold)) {
-    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
-    let expected = answers(&arrive(&all).again(), &all);
-    for order in permutations(ops) {
-        let fold = arrive(known.iter().chain(&order));
-        assert_eq!(answers(&fold, &all), expected);
-        check(&fold);
-    }
-}
 
 #[test]
 fn l4_of_two_concurrent_claims_the_smaller_stamp_wins_on_every_node() {
@@ -118,4 +108,46 @@ fn l8_the_roster_tells_the_state_of_a_job_what_is_pending_and_what_is_overdue() 
     let overdue = |wall_ms| fold.overdue(at(wall_ms)).into_iter().map(|job| job.step).collect::<Vec<_>>();
     let deadline = START_MS + 5 + crate::author::LEASE_MS;
     assert_eq!((overdue(deadline), overdue(deadline + 1)), (vec![], vec![step]));
+}
+
+#[test]
+fn l3_a_liars_claim_without_end_is_taken_back_by_another_node() {
+    let (mut authors, known) = mesh(3);
+    let submitted = authors[0].say(scope(1), START_MS + 1, submit("k", &["a"]));
+    (1..3).for_each(|who| authors[who].hear(&submitted, START_MS + 2));
+    let mut body = authors[1].claim(1, 0);
+    if let Body::ClaimWork { lease_ms, .. } = &mut body {
+        *lease_ms = u64::MAX;
+    }
+    let claim = authors[1].say(scope(1), START_MS + 3, body);
+    authors[2].hear(&claim, START_MS + 4);
+    let over = Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 };
+    let early = authors[2].say(scope(1), START_MS + LEASE_MS_MAX, over.clone());
+    let right = authors[2].say(scope(1), START_MS + LEASE_MS_MAX + 4, over);
+    always(&known, &[submitted, claim.clone(), early.clone(), right.clone()], |fold| {
+        assert_eq!((why(fold, &claim), why(fold, &right)), (None, None));
+        assert!(matches!(why(fold, &early), Some(NoEffect::Refused(_))));
+    });
+}
+
+#[test]
+fn d34_what_names_another_class_than_its_kind_has_in_a_feed_has_no_effect() {
+    let (mut authors, known) = mesh(3);
+    let right = authors[1].say(scope(1), START_MS + 1, submit("k", &["a"]));
+    let wrong = [WriteClass::Strong, WriteClass::Queued, WriteClass::Local].map(|class| {
+        authors[2].class = class;
+        authors[2].say(scope(2), START_MS + 2, submit("l", &["a"]))
+    });
+    authors[0].class = WriteClass::Strong;
+    let node = authors[1].node;
+    let word = authors[0].word(START_MS + 1, Body::FreezeNode { node, frozen: true });
+    let ops: Vec<Linked> = wrong.iter().chain([&right, &word]).cloned().collect();
+    always(&known, &ops, |fold| {
+        for linked in wrong.iter().chain([&word]) {
+            let Some(NoEffect::WrongClass(refusal)) = why(fold, linked) else { panic!("{:?}", why(fold, linked)) };
+            assert_eq!((refusal.declared, refusal.asked), (WriteClass::AppendOnly, linked.op.header.write_class));
+        }
+        assert!(fold.rows(scope(2)).is_none());
+        assert_eq!(why(fold, &right), None, "the freeze of its author does not count");
+    });
 }

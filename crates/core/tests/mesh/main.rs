@@ -8,5 +8,6 @@ mod claims;
 mod history;
 mod orders;
 mod registers;
+mod room;
 mod seals;
 mod standing;

@@ -197,5 +197,6 @@ fn short(reason: &NoEffect) -> &'static str {
         NoEffect::Superseded { .. } => "superseded",
         NoEffect::KeyTaken { .. } => "key_taken",
         NoEffect::TooManyDependencies { .. } => "too_many",
+        NoEffect::WrongClass(_) => "wrong_class",
     }
 }

@@ -1,8 +1,8 @@
 //! What registers say counts, as of each op's own time, in whatever order it is heard.
 
 use crate::author::{
-    Author, Linked, START_MS, answers, arrive, complete, everything, first_hand, give, link, mesh, name, only,
-    permutations, scope, submit, task, why,
+    Author, Linked, START_MS, always, arrive, complete, everything, first_hand, give, link, mesh, name, only, scope,
+    submit, task, why,
 };
 use relaymesh_core::{
     capability::{Action, Chain as Ucan, Refusal, Resource},
@@ -12,17 +12,6 @@ use relaymesh_core::{
     register::Register,
     task::Status,
 };
-
-/// In every order of arrival the same, and this.
-fn always(known: &[Linked], ops: &[Linked], check: impl Fn(&relaymesh_core::fold::Fold)) {
-    let all: Vec<Linked> = known.iter().chain(ops).cloned().collect();
-    let expected = answers(&arrive(&all).again(), &all);
-    for order in permutations(ops) {
-        let fold = arrive(known.iter().chain(&order));
-        assert_eq!(answers(&fold, &all), expected);
-        check(&fold);
-    }
-}
 
 fn unauthorised(linked: &Linked, fold: &relaymesh_core::fold::Fold) -> Unauthorised {
     match why(fold, linked) {
@@ -203,6 +192,28 @@ fn whom_the_owner_freezes_says_nothing_until_it_is_thawed() {
     always(&known, &[frozen, during.clone(), thawed, after.clone()], |fold| {
         assert_eq!(unauthorised(&during, fold), Unauthorised::Frozen { node });
         assert_eq!(why(fold, &after), None);
+    });
+}
+
+#[test]
+fn l1_nobody_freezes_the_owners_own_node() {
+    let (mut authors, mut known) = mesh(3);
+    let root = authors[0].node;
+    known.push(authors[0].word(START_MS, give(&first_hand(1, vec![only(Resource::Mesh, Action::Write, None)]))));
+    authors[1].hear(&known[2], START_MS + 1);
+    let frozen = authors[1].word(START_MS + 5, Body::FreezeNode { node: root, frozen: true });
+    let own = authors[0].word(START_MS + 6, Body::FreezeNode { node: root, frozen: true });
+    let (liar, third) = (authors[1].node, authors[2].node);
+    let answer = authors[0].word(START_MS + 7, Body::FreezeNode { node: liar, frozen: true });
+    let after = authors[1].word(START_MS + 8, Body::FreezeNode { node: third, frozen: true });
+    always(&known, &[frozen.clone(), own.clone(), answer.clone(), after.clone()], |fold| {
+        for linked in [&frozen, &own] {
+            assert_eq!(unauthorised(linked, fold), Unauthorised::OwnersNode);
+        }
+        assert_eq!(why(fold, &answer), None, "the owner has the last word");
+        assert_eq!(unauthorised(&after, fold), Unauthorised::Frozen { node: liar });
+        let members = fold.registers().unwrap().members(after.op.header.hlc);
+        assert!(members.iter().any(|member| member.node == root));
     });
 }
 

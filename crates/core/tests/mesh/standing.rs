@@ -1,7 +1,11 @@
 //! Results that do not count any more are kept, linked and told; and so is work that stands on them.
 
-use crate::author::{Linked, START_MS, arrive, complete, insert, mesh, scope, submit, task};
-use relaymesh_core::{fold::News, id::TaskId, op::Body, task::Status};
+use crate::author::{Linked, START_MS, arrive, complete, insert, mesh, scope, submit, task, why};
+use relaymesh_core::{
+    fold::{News, NoEffect},
+    id::TaskId,
+    task::Status,
+};
 
 /// The second node has done the first step of two; the third one had claimed it earlier, which nobody heard of.
 fn story() -> (Vec<Linked>, Vec<Linked>, [Linked; 2]) {
@@ -37,15 +41,17 @@ fn d29_a_displaced_result_is_kept_linked_and_told() {
 }
 
 #[test]
-fn a_step_that_was_begun_with_a_result_which_does_not_count_any_more_is_marked_and_not_run_again() {
+fn a_step_that_could_not_be_begun_yet_as_it_turns_out_is_pending_again_and_not_marked() {
     let (known, mut ops, [early, other]) = story();
     let fold = arrive(known.iter().chain(&ops));
-    assert_eq!(fold.stale_inputs(TaskId::new(0, 1)), Vec::<u16>::new());
+    assert_eq!(task(&fold, 1).steps[1].status, Status::Running);
     ops.extend([early, other]);
     // The claim on the second step was made before the first was done, as it turns out: it does not count.
     let fold = arrive(known.iter().chain(&ops));
-    assert_eq!(task(&fold, 1).steps[1].status, Status::Pending);
-    assert!(matches!(&ops[3].op.body, Body::ClaimWork { step: 1, .. }));
+    let step = &task(&fold, 1).steps[1];
+    assert_eq!((step.status, step.attempt, step.lease.as_ref()), (Status::Pending, 0, None));
+    assert!(matches!(why(&fold, &ops[3]), Some(NoEffect::Refused(_))), "{:?}", why(&fold, &ops[3]));
+    assert_eq!(fold.stale_inputs(TaskId::new(0, 1)), Vec::<u16>::new(), "nothing is under way that could be stale");
 }
 
 #[test]

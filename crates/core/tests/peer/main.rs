@@ -313,3 +313,23 @@ fn d24_a_node_that_was_set_back_writes_nothing_over_what_it_wrote() {
     assert_eq!(owner.log().ops(feed(), Branch::TRUNK).len(), known);
     owner.handle_command(word(), START_MS + 60_000).expect("it is there");
 }
+
+#[test]
+fn l6_a_coordinator_that_has_nothing_to_say_is_not_quiet_as_long_as_it_promises() {
+    let mut owner = open(MemoryFeedLog::default(), 1, START_MS);
+    let mut other = node(1, 1, (MemoryFeedLog::default(), 1), START_MS);
+    owner.remember([other.node()], START_MS);
+    other.remember([owner.node()], START_MS);
+    owner.handle_command(enrol(1), START_MS).expect("it is there");
+    let end_ms = START_MS + 25_000;
+    converse(&mut owner, &mut other, START_MS..end_ms);
+    let newest = other.log().all().map(|linked| linked.op.header.hlc.wall_ms).max().expect("it is there");
+    assert!(newest < START_MS + 5_000, "nobody has written anything since");
+    let quiet_ms = other.coordinator_quiet_ms(end_ms).expect("it was heard");
+    assert!(quiet_ms < 10_000, "{quiet_ms}");
+    // It is gone: nothing comes any more.
+    for now_ms in (end_ms..end_ms + 60_000).step_by(1_000) {
+        turn(&mut other, now_ms);
+    }
+    assert_eq!(other.coordinator_quiet_ms(end_ms + 60_000), Some(quiet_ms + 60_000));
+}

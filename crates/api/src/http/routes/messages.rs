@@ -18,6 +18,7 @@ use relaymesh_core::{
     message::ThreadRows,
     name::Name,
     op::Scope,
+    task::LEASE_MS_MAX,
 };
 use relaymesh_runtime::driver::{Answer, Command, Letter, MessageCommand, Proof};
 use relaymesh_store::{Content, Reader};
@@ -148,6 +149,10 @@ pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json
     who.check_agent(&agent)?;
     let worker = WorkerId::new(time::now_ms(), rand::random());
     let lease_ms = take.lease_ms.unwrap_or(LEASE_MS);
+    if lease_ms > LEASE_MS_MAX {
+        let what = format!("`lease_ms` is {lease_ms}; a message is held for {LEASE_MS_MAX} ms at most");
+        return Err(Error::new(Code::Usage, what).into());
+    }
     let only = match (take.thread, take.message) {
         (None, None) => None,
         (Some(thread), Some(message)) => Some((thread, message)),

@@ -19,6 +19,7 @@ use relaymesh_core::{
     id::{MessageId, ThreadId, WorkerId},
     lanes::Priority,
     name::Name,
+    task::LEASE_MS_MAX,
 };
 use relaymesh_runtime::driver::{Letter, MessageCommand, Proof};
 use relaymesh_store::Content;
@@ -61,7 +62,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "NAME")]
         agent: Name,
         /// For how long without a word
-        #[arg(long, value_name = "MS", default_value_t = LEASE_MS)]
+        #[arg(long, value_name = "MS", default_value_t = LEASE_MS, value_parser = clap::value_parser!(u64).range(..=LEASE_MS_MAX))]
         lease_ms: u64,
     },
     /// The message is dealt with

@@ -2,9 +2,10 @@
 
 use super::world::{World, draft, id, name};
 use crate::{
-    id::TaskId,
+    id::{LeaseToken, TaskId},
     message::{DELIVERIES_MAX, Draft, MESSAGES_MAX, Refusal, State},
-    op::{Body, CancelMode, Kind, Scope},
+    op::{Body, CancelMode, ExpireReason, HeldMessage, Kind, Scope},
+    task::LEASE_MS_MAX,
 };
 
 #[test]
@@ -55,4 +56,23 @@ fn an_op_of_another_scope_or_namespace_is_refused() {
     assert_eq!(outcome, Err(Refusal::OtherNamespace { found: name("default") }));
     let cancel = Body::CancelTask { mode: CancelMode::Hard, reason: String::new() };
     assert_eq!(world.say(cancel), Err(Refusal::WrongScope { kind: Kind::CancelTask }));
+}
+
+#[test]
+fn a_delivery_without_end_ends_all_the_same() {
+    let mut world = World::new(draft(1));
+    let endless = |world: &World| {
+        let mut body = world.deliver_body(1, "bob", 1, 7);
+        if let Body::DeliverMessage { lease_ms, .. } = &mut body {
+            *lease_ms = u64::MAX;
+        }
+        body
+    };
+    for _ in ["taken", "renewed"] {
+        world.say(endless(&world)).unwrap();
+        assert_eq!(world.message(1).lease.as_ref().unwrap().deadline_ms, world.now_ms + LEASE_MS_MAX);
+    }
+    world.wait(LEASE_MS_MAX);
+    let held = HeldMessage { message: id(1), epoch: 1, token: LeaseToken::new(0, 7) };
+    world.expire_delivery(held, ExpireReason::DeadlinePassed).unwrap();
 }

@@ -5,7 +5,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, WorkerId},
     op::{Body, ExpireReason, Held},
-    task::{Effect, Outcome, Refusal, Status},
+    task::{Effect, LEASE_MS_MAX, Outcome, Refusal, Status},
 };
 
 fn expire_body(held: Held, reason: ExpireReason) -> Body {
@@ -24,8 +24,26 @@ fn a_claim_leases_the_step_until_its_time_plus_the_duration() {
 }
 
 #[test]
-fn a_lease_without_end_does_not_overflow() {
+fn a_lease_without_end_ends_all_the_same() {
     let mut world = World::new([step("a")]);
+    let token = LeaseToken::new(1, 1);
+    for lease_ms in [u64::MAX, LEASE_MS_MAX + 1, LEASE_MS_MAX] {
+        world.say(world.claim_body(0, 1, token, lease_ms)).unwrap();
+        assert_eq!(world.step(0).lease.as_ref().unwrap().deadline_ms, world.now_ms + LEASE_MS_MAX, "{lease_ms}");
+    }
+    let month_ms = 30 * 24 * 60 * 60 * 1_000;
+    world.say(world.claim_body(0, 1, token, month_ms)).unwrap();
+    assert_eq!(world.step(0).lease.as_ref().unwrap().deadline_ms, world.now_ms + month_ms);
+    world.say(world.claim_body(0, 1, token, u64::MAX)).unwrap();
+    world.wait(LEASE_MS_MAX);
+    let held = Held { step: 0, epoch: 1, token };
+    world.say_from(elsewhere(), expire_body(held, ExpireReason::DeadlinePassed)).unwrap();
+}
+
+#[test]
+fn at_the_end_of_time_a_deadline_does_not_overflow() {
+    let mut world = World::new([step("a")]);
+    world.now_ms = u64::MAX - 9;
     world.say(world.claim_body(0, 1, LeaseToken::new(1, 1), u64::MAX)).unwrap();
     assert_eq!(world.step(0).lease.as_ref().unwrap().deadline_ms, u64::MAX);
 }

@@ -85,3 +85,27 @@ fn d13_a_write_that_may_be_in_effect_is_queued_as_indeterminate() {
         assert_eq!(enqueued, Ok(Enqueued::Queued { indeterminate: expected }), "{failure}");
     }
 }
+
+#[test]
+fn f7_d12_an_outage_is_never_taken_for_a_refusal() {
+    for failure in [Failure::Timeout, Failure::QuorumTimeout, Failure::Http(503), Failure::Http(429), Failure::Tls] {
+        let mut queue = one();
+        queue.begin(id(1), 20).unwrap();
+        let before = queue.clone();
+        assert_eq!(queue.refuse(id(1), failure, 30), Err(Refusal::AnOutage), "{failure}");
+        assert_eq!(queue, before, "it is still being sent, and can be postponed");
+        queue.postpone(id(1), failure, 30, 0).unwrap();
+    }
+}
+
+#[test]
+fn d13_a_refusal_does_not_say_that_an_earlier_attempt_had_no_effect() {
+    for (first, indeterminate) in [(Failure::Timeout, true), (Failure::ConnectionRefused, false)] {
+        let mut queue = Queue::default();
+        queue.enqueue(write(1, 10, 2), first, 10, 0).unwrap();
+        queue.begin(id(1), 20).unwrap();
+        let row = queue.refuse(id(1), Failure::Http(403), 30).unwrap();
+        assert_eq!((row.status, row.indeterminate), (Status::Failed, indeterminate), "{first}");
+        queue.validate().unwrap();
+    }
+}
