@@ -4,6 +4,7 @@ use super::node::Peer;
 use crate::{
     feed::{FeedId, Linked},
     hlc::Hlc,
+    op::Scope,
     sync::Accepted,
 };
 use rand_core::Rng;
@@ -46,6 +47,9 @@ impl<R: Rng> Peer<R> {
         self.write(&commit, now_ms);
         let feeds: Vec<FeedId> = commit.taken.iter().map(|accepted| accepted.news.feed).collect();
         let taken: Vec<Linked> = commit.taken.into_iter().flat_map(|accepted| accepted.news.ops).collect();
+        if !commit.ops.is_empty() || taken.iter().any(|linked| matches!(linked.op.header.scope, Scope::Register(_))) {
+            self.roster.look_again();
+        }
         for linked in &taken {
             // A stamp that is too far ahead was held back by sync.
             let _ = self.clock.receive(linked.op.header.hlc, now_ms, self.config.max_clock_drift_ms);
@@ -53,6 +57,7 @@ impl<R: Rng> Peer<R> {
         self.fold.insert_all(taken);
         self.fold.settle(self.config.fold_batch);
         self.fetch_missing(now_ms);
+        self.review(now_ms);
         for feed in feeds {
             self.with_sync(now_ms, |sync, around| sync.handle_taken(feed, around));
         }

@@ -22,6 +22,7 @@ mod commit;
 mod config;
 mod gate;
 mod node;
+mod roster;
 mod seal;
 
 pub use command::{Command, Refused};
