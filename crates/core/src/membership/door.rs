@@ -188,7 +188,7 @@ impl<R: Rng> Membership<R> {
 
     /// A node says which life it lives, which nobody knows better. False if a later one has spoken already.
     fn hear_itself(&mut self, speaker: Identity, now_ms: u64) -> bool {
-        if !self.ears.hear(speaker.node, speaker.life, now_ms) {
+        if !self.ears.hear(speaker.node, speaker.life, self.refute_ms(), now_ms) {
             return false;
         }
         let known = self.life_of(speaker.node);

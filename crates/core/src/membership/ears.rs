@@ -42,10 +42,12 @@ impl Ears {
         ear.frames <= frames_max
     }
 
-    /// A node speaks in one of its lives. False if a later one has spoken: this was long on its way.
-    pub(super) fn hear(&mut self, node: NodeId, life: u64, now_ms: u64) -> bool {
+    /// A node speaks in one of its lives. False if a later one has spoken within this time: then this was long on its way. After that it
+    /// is a node that does not know any more how often it had to come back.
+    pub(super) fn hear(&mut self, node: NodeId, life: u64, within_ms: u64, now_ms: u64) -> bool {
         let Some(ear) = self.nodes.get_mut(&node) else { return false };
-        if ear.heard.is_some_and(|(_, known)| known > life) {
+        let is_recent = |heard_ms: u64| now_ms.saturating_sub(heard_ms) < within_ms;
+        if ear.heard.is_some_and(|(heard_ms, known)| known > life && is_recent(heard_ms)) {
             return false;
         }
         ear.heard = Some((now_ms, life));

@@ -78,6 +78,19 @@ fn hearsay_counts_about_whom_one_does_not_hear_oneself() {
 }
 
 #[test]
+fn a_node_that_forgot_how_often_it_came_back_is_heard_all_the_same() {
+    let mut membership = lone(Config::default());
+    let speak = |membership: &mut Membership<Pcg64Mcg>, own: Identity, now_ms: u64| {
+        membership.handle_frame(own.node, &sample_of(own, [(own, Alive)]), rank, now_ms).unwrap();
+        membership.handle_timeout(now_ms + 300);
+        membership.members().next().unwrap().identity
+    };
+    assert_eq!(speak(&mut membership, life(1, 9), 0), life(1, 9));
+    assert_eq!(speak(&mut membership, life(1, 2), 500), life(1, 9), "it may have been long on its way");
+    assert_eq!(speak(&mut membership, life(1, 2), 5_000), life(1, 2));
+}
+
+#[test]
 fn nobody_is_asked_to_call_on_a_stranger() {
     let mut membership = lone(Config::default());
     say(&mut membership, 1, &[], 0);
