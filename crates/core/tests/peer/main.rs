@@ -3,6 +3,7 @@
 //! The simulated mesh has all of this too, but only a kill in the few milliseconds of a write, or a clock that was set back at the
 //! right moment, shows what is wrong there. Here the moment is chosen.
 
+mod contents;
 mod members;
 
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
@@ -75,7 +76,12 @@ fn converse(one: &mut Peer<Pcg64Mcg>, other: &mut Peer<Pcg64Mcg>, span_ms: std::
 
 /// The owner lets a node in.
 fn enrol(number: u8) -> Command {
-    let writes = Att { resource: Resource::Registration, action: Action::Write, caveats: Caveats::default() };
+    enrol_with(number, Resource::Registration, Action::Write, Caveats::default())
+}
+
+/// The owner gives a node this right.
+fn enrol_with(number: u8, resource: Resource, action: Action, caveats: Caveats) -> Command {
+    let writes = Att { resource, action, caveats };
     let delegation = Delegation {
         iss: signer(0).public_key(),
         aud: signer(number).public_key(),
