@@ -23,6 +23,12 @@ pub struct Config {
     pub gossip_sync_sample_size: usize,
     /// For how long a node that knows others may hear nobody before it doubts itself; `None`: it never does.
     pub self_suspect_after_ms: Option<u64>,
+    /// How many other nodes are known at most.
+    pub members_max: usize,
+    /// How many frames of one node are read in a second.
+    pub frames_per_second_max: u64,
+    /// After how long a node that is dead and was never let in is forgotten.
+    pub mesh_prune_older_than_ms: u64,
     /// Whether a node that is not ALIVE in its own eyes stops pulling work.
     pub pause_worker_when_local_not_alive: bool,
 }
@@ -37,6 +43,9 @@ impl Default for Config {
             sync_period_ms: 5_000,
             gossip_sync_sample_size: 32,
             self_suspect_after_ms: Some(8_000),
+            members_max: 4_096,
+            frames_per_second_max: 256,
+            mesh_prune_older_than_ms: 604_800_000,
             pause_worker_when_local_not_alive: true,
         }
     }

@@ -3,7 +3,8 @@
 //! A sample always starts with its sender and what the sender thinks of the receiver. That pair is what ends a mutual
 //! "dead": each hears from the other that it was given up, comes back under a new life, and says so in the next sample.
 
-use super::{config::DATAGRAM_BYTES_MAX, identity::Identity};
+use super::{config::DATAGRAM_BYTES_MAX, dwell::Status, identity::Identity};
+use foca::{Member, State};
 use serde::{Deserialize, Serialize};
 
 /// The most members in a sample, whatever the setting says.
@@ -37,6 +38,17 @@ pub(super) struct Sample {
 pub struct Malformed {
     /// How many bytes there were.
     pub bytes: usize,
+}
+
+/// The bytes of a sample that says this of these nodes, true or not: for whoever tries out what lies come to.
+pub fn sample_of(from: Identity, words: impl IntoIterator<Item = (Identity, Status)>) -> Vec<u8> {
+    let member = |(id, status)| match status {
+        Status::Alive => Member::alive(id),
+        Status::Suspect => Member::new(id, 0, State::Suspect),
+        Status::Dead => Member::down(id),
+    };
+    let members = words.into_iter().map(member).collect();
+    Frame::Sync(Sample { from, answer_wanted: false, members }).encode()
 }
 
 impl Frame {

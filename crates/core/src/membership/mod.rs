@@ -21,17 +21,21 @@
 //!   two halves together again ([`frame`]).
 //! - **Lives.** A node that was declared dead cannot take that back; it comes again under a new life
 //!   ([`Identity`]), which beats the old one everywhere. Within a life, the incarnation refutes suspicions.
+//! - **The door.** A member may lie. What it says of others is believed only so far, and nodes that nobody let in are not even kept
+//!   ([`door`]).
 //!
 //! Membership **decides nothing**: not who owns a task, not who coordinates, not what a quorum is (D10). It is a rumour, and two
 //! nodes may believe different ones. What it says is a reason to try; fences and leases decide.
 //!
-//! The machine does nothing itself: [`Membership::handle_datagram`] and [`Membership::handle_timeout`] take the world in,
+//! The machine does nothing itself: [`Membership::handle_frame`] and [`Membership::handle_timeout`] take the world in,
 //! `poll_*` gives out what is to be sent, told and waited for. Time and the generator come from outside; one seed, one run.
 
+pub mod door;
 pub mod dwell;
 pub mod frame;
 
 mod config;
+mod ears;
 mod identity;
 mod local;
 mod node;
@@ -42,6 +46,7 @@ mod view;
 mod wire;
 
 pub use config::Config;
+pub use door::{Rank, Unheard};
 pub use dwell::Status;
 pub use identity::Identity;
 pub use node::{Counters, Event, Membership, Transmit};

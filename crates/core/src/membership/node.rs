@@ -3,6 +3,7 @@
 use super::{
     config::Config,
     dwell::{Status, Step},
+    ears::Ears,
     frame::{Frame, Malformed},
     identity::Identity,
     local::Local,
@@ -13,7 +14,7 @@ use super::{
 use crate::id::NodeId;
 use foca::{Foca, Member, NoCustomBroadcast, OwnedNotification, PostcardCodec, State, Timer};
 use rand_core::Rng;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How often suspicions are looked for: SWIM announces who is up and who is down, and not who is doubted.
 const LOOK_PERIOD_MS: u64 = 250;
@@ -55,6 +56,11 @@ pub enum Event {
         /// When.
         at_ms: u64,
     },
+    /// A node is not known any more.
+    Forgotten {
+        /// Which node.
+        node: NodeId,
+    },
     /// This node was declared dead and goes on under a new life. The life has to be kept for the next start.
     Renewed {
         /// The new life.
@@ -71,6 +77,14 @@ pub struct Counters {
     pub anti_entropy_merged: u64,
     /// Frames that were no frames, or not to be believed.
     pub malformed: u64,
+    /// Frames that were read.
+    pub read: u64,
+    /// Frames of nodes that do not belong to the mesh.
+    pub strangers: u64,
+    /// Frames that were not read, because their sender had used up its quota.
+    pub flooded: u64,
+    /// Words that were not believed.
+    pub disbelieved: u64,
     /// Complaints of SWIM about late timers and the like.
     pub complaints: u64,
 }
@@ -85,14 +99,23 @@ pub struct Membership<R> {
     pub(super) view: View,
     pub(super) ring: Ring,
     pub(super) counters: Counters,
-    local: Local,
+    pub(super) local: Local,
+    pub(super) ears: Ears,
+    /// Since when this node lives its present life.
+    pub(super) life_since_ms: u64,
+    /// What is said comes through the door, where it was judged what is to be believed.
+    pub(super) is_careful: bool,
+    /// Nodes that are named in the frame that is being read, and not known yet.
+    pub(super) awaited: BTreeSet<NodeId>,
     timers: BTreeMap<(u64, u64), Timer<Identity>>,
+    /// Which timer removes a dead node.
+    pub(super) removals: BTreeMap<NodeId, (u64, u64)>,
     timer_count: u64,
     look_ms: u64,
     sync_ms: u64,
     sized_for: usize,
     transmits: VecDeque<Transmit>,
-    events: VecDeque<Event>,
+    pub(super) events: VecDeque<Event>,
 }
 
 impl<R: Rng> Membership<R> {
@@ -106,7 +129,12 @@ impl<R: Rng> Membership<R> {
             ring: Ring::new(identity.node),
             counters: Counters::default(),
             local: Local::new(now_ms),
+            ears: Ears::default(),
+            life_since_ms: now_ms,
+            is_careful: false,
+            awaited: BTreeSet::new(),
             timers: BTreeMap::new(),
+            removals: BTreeMap::new(),
             timer_count: 0,
             look_ms: now_ms.saturating_add(LOOK_PERIOD_MS),
             sync_ms: now_ms.saturating_add(config.sync_period_ms),
@@ -137,7 +165,7 @@ impl<R: Rng> Membership<R> {
         self.settle(now_ms);
     }
 
-    /// Takes in bytes from another node. Bytes that are no frame change nothing.
+    /// Takes in bytes and believes what they say: for a mesh in which nobody lies. Bytes that are no frame change nothing.
     pub fn handle_datagram(&mut self, bytes: &[u8], now_ms: u64) -> Result<(), Malformed> {
         let frame = Frame::decode(bytes).inspect_err(|_| self.counters.malformed += 1)?;
         match frame {
@@ -162,6 +190,9 @@ impl<R: Rng> Membership<R> {
     pub fn handle_timeout(&mut self, now_ms: u64) {
         while let Some(first) = self.timers.first_entry().filter(|first| first.key().0 <= now_ms) {
             let timer = first.remove();
+            if let Timer::RemoveDown(identity) = &timer {
+                self.removals.remove(&identity.node);
+            }
             let told = self.swim.handle_timer(timer, &mut self.asked);
             self.counted(told);
             self.settle(now_ms);
@@ -246,23 +277,38 @@ impl<R: Rng> Membership<R> {
         }
         while let Some((after_ms, timer)) = self.asked.timers.pop_front() {
             self.timer_count += 1;
-            self.timers.insert((now_ms.saturating_add(after_ms), self.timer_count), timer);
+            let at = (now_ms.saturating_add(after_ms), self.timer_count);
+            // Of one node only the last life is there to be removed: else each of its deaths would be kept for two days.
+            if let Timer::RemoveDown(identity) = &timer
+                && let Some(earlier) = self.removals.insert(identity.node, at)
+            {
+                self.timers.remove(&earlier);
+            }
+            self.timers.insert(at, timer);
         }
         while let Some(note) = self.asked.notes.pop_front() {
             match note {
                 OwnedNotification::MemberUp(identity) => self.hear(identity, Status::Alive, now_ms),
                 OwnedNotification::MemberDown(identity) => self.hear(identity, Status::Dead, now_ms),
                 OwnedNotification::Rejoin(identity) => {
-                    self.local.declared_dead();
+                    self.life_since_ms = now_ms;
+                    self.declared_dead();
                     self.events.push_back(Event::Renewed { identity });
                     self.look_at_itself(now_ms);
                 }
                 OwnedNotification::Defunct => {
-                    self.local.declared_dead();
+                    self.declared_dead();
                     self.look_at_itself(now_ms);
                 }
                 OwnedNotification::Rename(_, _) | OwnedNotification::Active | OwnedNotification::Idle => {}
             }
+        }
+    }
+
+    /// A dead node need not be removed any more.
+    pub(super) fn removed(&mut self, node: NodeId) {
+        if let Some(at) = self.removals.remove(&node) {
+            self.timers.remove(&at);
         }
     }
 
@@ -286,7 +332,20 @@ impl<R: Rng> Membership<R> {
         }
     }
 
-    fn look_at_itself(&mut self, now_ms: u64) {
+    /// SWIM believes that this node was given up. Behind the door that was judged already.
+    fn declared_dead(&mut self) {
+        if !self.is_careful {
+            self.local.declared_dead();
+        }
+    }
+
+    /// How long a suspicion may be refuted in a mesh of this size.
+    pub(super) fn refute_ms(&self) -> u64 {
+        let refute = self.config.for_size(self.sized_for).suspect_to_down_after;
+        u64::try_from(refute.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn look_at_itself(&mut self, now_ms: u64) {
         let step = self.local.look(self.view.len(), now_ms, &self.config);
         self.tell(self.swim.identity().node, step, self.local.status(), now_ms);
     }

@@ -69,6 +69,17 @@ impl View {
         }
     }
 
+    /// A node lives this life, and no later one.
+    pub(super) fn correct(&mut self, identity: Identity) {
+        if let Some(known) = self.nodes.get_mut(&identity.node) {
+            known.identity = identity;
+        }
+    }
+
+    pub(super) fn remove(&mut self, node: NodeId) -> bool {
+        self.nodes.remove(&node).is_some()
+    }
+
     /// Forgets nodes that have been DEAD for so long, the longest first, and says which.
     pub(super) fn prune(&mut self, now_ms: u64, older_than_ms: u64, limit: usize) -> Vec<NodeId> {
         let old =

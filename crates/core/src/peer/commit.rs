@@ -4,6 +4,7 @@ use super::node::Peer;
 use crate::{
     feed::{Admitted, FeedId, Linked},
     hlc::Hlc,
+    op::Scope,
     sync::Accepted,
 };
 use rand_core::Rng;
@@ -58,9 +59,13 @@ impl<R: Rng> Peer<R> {
     pub fn handle_committed(&mut self, commit: Commit, now_ms: u64) {
         self.is_writing = false;
         let is_news = commit.as_of.is_some();
+        let has_own = !commit.ops.is_empty();
         let taken = self.write(commit);
         let feeds: Vec<FeedId> = taken.iter().map(|news| news.feed).collect();
         let taken: Vec<Linked> = taken.into_iter().flat_map(|news| news.ops).collect();
+        if has_own || taken.iter().any(|linked| matches!(linked.op.header.scope, Scope::Register(_))) {
+            self.roster.look_again();
+        }
         for linked in &taken {
             // A stamp that is too far ahead was held back by sync.
             let _ = self.clock.receive(linked.op.header.hlc, now_ms, self.config.max_clock_drift_ms);
@@ -68,6 +73,7 @@ impl<R: Rng> Peer<R> {
         self.fold.insert_all(taken);
         self.fold.settle(self.config.fold_batch);
         self.fetch_missing(now_ms);
+        self.review(now_ms);
         for feed in feeds {
             self.with_sync(now_ms, |sync, around| sync.handle_taken(feed, around));
         }

@@ -13,6 +13,7 @@
 //! - **Promises**: now and then a quiet node signs that nothing older is to come from it, so that others can seal.
 //! - **Seals** ([`Peer::handle_timeout`]): the coordinator seals what every member's feed has passed. A member that is gone for good holds
 //!   that up until the owner freezes it or takes its rights back; the operator can see who it is ([`Peer::behind`]).
+//! - **Content** travels beside the log: it is kept, wanted and taken by hash ([`Peer::want_content`]).
 //! - **Clocks** (D20): a node that others found to be ahead writes nothing until time has caught up.
 //!
 //! After a restart the log is all there is: [`Peer::open`] folds it again, and goes on behind its own newest promise.
@@ -20,8 +21,10 @@
 mod command;
 mod commit;
 mod config;
+mod content;
 mod gate;
 mod node;
+mod roster;
 mod seal;
 
 pub use command::{Command, Refused};

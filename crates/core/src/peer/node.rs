@@ -1,13 +1,13 @@
 //! The machine.
 
-use super::{config::Config, gate::Gate};
+use super::{config::Config, gate::Gate, roster::Roster};
 use crate::{
     feed::{Branch, FeedId, FeedLog, MemoryFeedLog},
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock},
     id::NodeId,
-    membership::{self, Identity, Membership, Status},
+    membership::{self, Identity, Known, Membership, Rank, Status},
     name::Name,
     op::Chain,
     sign::{PublicKey, Signer},
@@ -50,6 +50,7 @@ pub struct Peer<R> {
     pub(super) fold: Fold,
     pub(super) sync: Sync<R>,
     pub(super) membership: Membership<R>,
+    pub(super) roster: Roster,
     pub(super) contents: BTreeMap<Hash, Vec<u8>>,
     /// Own ops that are not durable yet.
     pub(super) open: Vec<Vec<u8>>,
@@ -102,6 +103,7 @@ impl<R: Rng> Peer<R> {
             clock: HlcClock::resume(newest.max(promised)),
             sync: Sync::new(node, config.sync, for_sync, now_ms),
             membership: Membership::new(identity, config.membership, for_membership, now_ms),
+            roster: Roster::new(&fold, newest, now_ms),
             contents: BTreeMap::new(),
             open: Vec::new(),
             is_writing: false,
@@ -120,10 +122,12 @@ impl<R: Rng> Peer<R> {
         }
     }
 
-    /// Takes nodes for there that were known before.
+    /// Takes nodes for there that were known before, or that somebody named to begin with. Whoever is known to be no member is not.
     pub fn remember(&mut self, nodes: impl IntoIterator<Item = NodeId>, now_ms: u64) {
-        let nodes: Vec<NodeId> = nodes.into_iter().filter(|node| *node != self.node).collect();
-        self.membership.remember(nodes.iter().map(|node| Identity { node: *node, life: 0 }), now_ms);
+        let mut nodes: Vec<NodeId> = nodes.into_iter().filter(|node| *node != self.node).collect();
+        self.roster.begin_with(nodes.iter().copied(), self.config.membership.members_max);
+        let roster = &self.roster;
+        nodes.retain(|node| self.membership.welcome(*node, |node| roster.rank(node), now_ms));
         for node in nodes {
             self.with_sync(now_ms, |sync, around| sync.handle_peer_up(node, around));
         }
@@ -133,7 +137,10 @@ impl<R: Rng> Peer<R> {
     /// Takes in bytes from another node, as the link that they came by says. What cannot be understood is counted and changes nothing.
     pub fn handle_bytes(&mut self, from: NodeId, channel: Channel, bytes: &[u8], now_ms: u64) {
         match channel {
-            Channel::Membership => drop(self.membership.handle_datagram(bytes, now_ms)),
+            Channel::Membership => {
+                let roster = &self.roster;
+                drop(self.membership.handle_frame(from, bytes, |node| roster.rank(node), now_ms));
+            }
             Channel::Sync => {
                 self.with_sync(now_ms, |sync, around| drop(sync.handle_frame(from, bytes, around)));
             }
@@ -154,6 +161,7 @@ impl<R: Rng> Peer<R> {
             self.seal_ms = now_ms.saturating_add(self.seal_period_ms());
             drop(self.seal(now_ms));
         }
+        self.review(now_ms);
         self.watch_members(now_ms);
     }
 
@@ -161,8 +169,9 @@ impl<R: Rng> Peer<R> {
     pub fn poll_timeout(&self) -> u64 {
         let now = if self.fold.lag() > 0 { 0 } else { u64::MAX };
         let promise_ms = if self.is_forgetful { u64::MAX } else { self.promise_ms };
-        let due = [self.membership.poll_timeout(), self.sync.poll_timeout(), promise_ms, self.seal_ms, now];
-        due.into_iter().fold(u64::MAX, u64::min)
+        let own = [promise_ms, self.seal_ms, self.roster.due_ms(), now];
+        let due = [self.membership.poll_timeout(), self.sync.poll_timeout()].into_iter().chain(own);
+        due.fold(u64::MAX, u64::min)
     }
 
     /// The next bytes to send.
@@ -219,10 +228,12 @@ impl<R: Rng> Peer<R> {
         self.membership.may_pull() && self.ahead_ms(now_ms).is_none()
     }
 
-    /// How far ahead this node's clock is, if more than half of those that can be reached say so. One of them may lie.
+    /// How far ahead this node's clock is, if more than half of the members that can be reached say so. One of them may lie.
     pub fn ahead_ms(&self, now_ms: u64) -> Option<u64> {
-        let reached = self.membership.members().filter(|known| known.status() != Status::Dead).count();
-        self.sync.told_ahead(now_ms).filter(|ahead| ahead.peers * 2 > reached).map(|ahead| ahead.ahead_ms)
+        let counts = |node: NodeId| self.roster.rank(node) == Rank::Member;
+        let reached = |known: &&Known| known.status() != Status::Dead && counts(known.identity.node);
+        let reached = self.membership.members().filter(reached).count();
+        self.sync.told_ahead_by(counts, now_ms).filter(|ahead| ahead.peers * 2 > reached).map(|ahead| ahead.ahead_ms)
     }
 
     /// Whether others have more of this node's own feed than the node itself: it was set back to an older state without a new origin epoch.
@@ -255,9 +266,14 @@ impl<R: Rng> Peer<R> {
     }
 
     /// Tells sync who can be reached.
-    fn watch_members(&mut self, now_ms: u64) {
+    pub(super) fn watch_members(&mut self, now_ms: u64) {
         while let Some(event) = self.membership.poll_event() {
             let (node, up) = match event {
+                membership::Event::Changed { node, .. } if node == self.node => continue,
+                membership::Event::Forgotten { node } => {
+                    self.with_sync(now_ms, |sync, around| sync.remove_peer(node, around));
+                    continue;
+                }
                 membership::Event::Discovered { node, .. } => (node, true),
                 membership::Event::Changed { node, now, .. } => (node, now != Status::Dead),
                 membership::Event::RecoverySuppressed { .. } | membership::Event::Renewed { .. } => continue,

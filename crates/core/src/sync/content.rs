@@ -47,6 +47,8 @@ pub enum Outcome {
         withheld: usize,
         /// How many kept silent, or gave something else.
         failed: usize,
+        /// What came before that: whoever asks again goes on behind it.
+        held: Vec<u8>,
     },
 }
 
@@ -189,7 +191,8 @@ impl<R: Rng> Sync<R> {
         let Some(peer) = last.or(next) else {
             let failed = fetch.failed.values().filter(|times| **times > 0).count();
             let withheld = fetch.withheld.len();
-            return self.end(content, Outcome::Unavailable { withheld, failed });
+            let held = std::mem::take(&mut fetch.bytes);
+            return self.end(content, Outcome::Unavailable { withheld, failed, held });
         };
         fetch.asked = Some((peer, now_ms.saturating_add(self.config.want_timeout_ms)));
         let offset = u32::try_from(fetch.bytes.len()).unwrap_or(u32::MAX);

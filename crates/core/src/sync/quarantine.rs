@@ -127,8 +127,13 @@ impl<R: Rng> Sync<R> {
 
     /// Whether others say that this node's clock is ahead. Then it should write nothing until nobody says so any more.
     pub fn told_ahead(&self, now_ms: u64) -> Option<Ahead> {
-        let told =
-            self.quarantine.told.values().filter(|(_, until_ms)| *until_ms > now_ms).map(|(ahead_ms, _)| *ahead_ms);
+        self.told_ahead_by(|_| true, now_ms)
+    }
+
+    /// The same, as far as these say so.
+    pub fn told_ahead_by(&self, counts: impl Fn(NodeId) -> bool, now_ms: u64) -> Option<Ahead> {
+        let recent = self.quarantine.told.iter().filter(|(by, (_, until_ms))| *until_ms > now_ms && counts(**by));
+        let told = recent.map(|(_, (ahead_ms, _))| *ahead_ms);
         let (peers, ahead_ms) = told.fold((0, 0), |(peers, most), ahead_ms| (peers + 1, most.max(ahead_ms)));
         (peers > 0).then_some(Ahead { ahead_ms, peers })
     }

@@ -5,6 +5,7 @@
 
 mod author;
 mod claims;
+mod deciding;
 mod history;
 mod orders;
 mod registers;

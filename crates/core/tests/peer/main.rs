@@ -3,6 +3,9 @@
 //! The simulated mesh has all of this too, but only a kill in the few milliseconds of a write, or a clock that was set back at the
 //! right moment, shows what is wrong there. Here the moment is chosen.
 
+mod contents;
+mod members;
+
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
 use relaymesh_core::{
     capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
@@ -34,8 +37,19 @@ fn open(log: MemoryFeedLog, life: u64, now_ms: u64) -> Peer<Pcg64Mcg> {
 
 /// A node with this number, in this epoch.
 fn node(number: u8, origin_epoch: u32, (log, life): (MemoryFeedLog, u64), now_ms: u64) -> Peer<Pcg64Mcg> {
+    configured(number, origin_epoch, (log, life), Config::default(), now_ms)
+}
+
+/// The same, with these numbers.
+fn configured(
+    number: u8,
+    origin_epoch: u32,
+    (log, life): (MemoryFeedLog, u64),
+    config: Config,
+    now_ms: u64,
+) -> Peer<Pcg64Mcg> {
     let rngs = [1, 2, 3].map(|seed| Pcg64Mcg::seed_from_u64(seed + u64::from(number) * 10));
-    let (root, config) = (signer(0).public_key(), Config::default());
+    let root = signer(0).public_key();
     Peer::open(Start { signer: signer(number), root, origin_epoch, life, log, config, rngs }, now_ms)
 }
 
@@ -62,7 +76,12 @@ fn converse(one: &mut Peer<Pcg64Mcg>, other: &mut Peer<Pcg64Mcg>, span_ms: std::
 
 /// The owner lets a node in.
 fn enrol(number: u8) -> Command {
-    let writes = Att { resource: Resource::Registration, action: Action::Write, caveats: Caveats::default() };
+    enrol_with(number, Resource::Registration, Action::Write, Caveats::default())
+}
+
+/// The owner gives a node this right.
+fn enrol_with(number: u8, resource: Resource, action: Action, caveats: Caveats) -> Command {
+    let writes = Att { resource, action, caveats };
     let delegation = Delegation {
         iss: signer(0).public_key(),
         aud: signer(number).public_key(),

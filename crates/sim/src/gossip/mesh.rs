@@ -131,7 +131,10 @@ impl Mesh {
         while let Some(event) = node.poll_event() {
             match event {
                 Event::Changed { node, now, at_ms, .. } => self.shown.push((index, number(node), now, at_ms)),
-                Event::Discovered { .. } | Event::RecoverySuppressed { .. } | Event::Renewed { .. } => {}
+                Event::Discovered { .. }
+                | Event::RecoverySuppressed { .. }
+                | Event::Forgotten { .. }
+                | Event::Renewed { .. } => {}
             }
         }
         let due_ms = node.poll_timeout();

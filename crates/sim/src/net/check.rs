@@ -1,6 +1,6 @@
 //! What must be true, asked every two seconds and when everything should rest.
 
-use super::{actor::KINDS, holders::holders, node::Node, sealed::sealed, world::World};
+use super::{actor::KINDS, holders::holders, node::Node, rumours::unmoved, sealed::sealed, world::World};
 use relaymesh_core::{
     capability::Chain,
     feed::{FeedLog, MemoryFeedLog},
@@ -82,6 +82,7 @@ impl World {
             let number = self.nodes[node].number;
             let Some(peer) = &mut self.nodes[node].peer else { continue };
             bounded(number, peer)?;
+            unmoved(number, peer, &self.ids)?;
             believed(number, peer, &honest)?;
             self.stable.check(number, peer.fold())?;
             if !peer.is_settled() {

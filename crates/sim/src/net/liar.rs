@@ -43,7 +43,7 @@ pub(super) struct Liar {
     signer: Signer,
     pub(super) id: NodeId,
     faces: Vec<Face>,
-    membership: Membership<Pcg64Mcg>,
+    pub(super) membership: Membership<Pcg64Mcg>,
     heard: Vec<(Channel, Vec<u8>)>,
     rng: Rng,
     others: Vec<NodeId>,

@@ -3,7 +3,8 @@
 //!
 //! One seed decides everything, as in the world of one node. Frames are lost, late, doubled and overtaken; links fail in one direction or
 //! both; nodes are killed in the middle of a write and come back, some after a thousand ops; clocks are skewed and one may be far
-//! ahead; and in half of the worlds one node lies, with a key that is valid and rights that are not many (`liar.rs`).
+//! ahead; and in half of the worlds one node lies, with a key that is valid and rights that are not many (`liar.rs`),
+//! and tells the others who is there and who is not (`rumours.rs`).
 //!
 //! ```text
 //!   break ─────────────────► heal ─────────────► rest
@@ -21,7 +22,7 @@
 //! | HONEST | nobody has proof that an honest node lies |
 //! | REBUILD | the rows are those of a fold from nothing, the logs hold together |
 //! | PROGRESS | in a healthy mesh everything ends, is sealed, and everybody sees everybody |
-//! | BOUNDED | what waits for something else, and every queue of sync, stays within its limits |
+//! | BOUNDED | what waits for something else, and every queue of sync, stays within its limits; nobody is known who does not exist |
 
 mod actor;
 mod check;
@@ -32,6 +33,7 @@ mod network;
 mod node;
 mod plan;
 mod report;
+mod rumours;
 mod sealed;
 mod world;
 

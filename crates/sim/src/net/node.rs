@@ -128,6 +128,8 @@ impl Node {
     /// The process is gone. What was on its way to the disk is there, or it is not.
     pub(super) fn kill(&mut self, is_written: bool) -> Option<Commit> {
         let mut peer = self.peer.take()?;
+        // The next start has a later life than any that this one came to.
+        self.life = self.life.max(peer.membership().identity().life);
         let commit = self.writing.take();
         if let (true, Some(commit)) = (is_written, &commit) {
             peer.write(commit.clone());

@@ -66,7 +66,7 @@ pub fn run(seed: u64) -> NetReport {
         faults: world.faults,
         forgot: world.forgot,
         frames: [world.network.sent, world.network.lost, world.network.doubled],
-        lies: world.liar.as_ref().map_or(0, |liar| liar.lies),
+        lies: world.liar.as_ref().map_or(0, |liar| liar.lies) + world.rumours.told,
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     network::Network,
     node::{Node, signer},
     plan::Plan,
+    rumours::Rumours,
 };
 use crate::{
     rng::Rng,
@@ -42,6 +43,7 @@ pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) ids: Vec<NodeId>,
     pub(super) liar: Option<Liar>,
+    pub(super) rumours: Rumours,
     pub(super) network: Network,
     pub(super) acks: Acks,
     pub(super) stable: Stable,
@@ -75,6 +77,7 @@ impl World {
             nodes,
             ids,
             liar,
+            rumours: Rumours::new(Rng::new(seed ^ 0x7275_6d6f)),
             network,
             acks: Acks::default(),
             stable: Stable::default(),
@@ -291,7 +294,8 @@ impl World {
         let wall_ms = self.nodes[number].wall_ms(self.agenda.now());
         let Some(liar) = &mut self.liar else { return };
         liar.tick(wall_ms);
-        let sent = liar.poll();
+        let mut sent = liar.poll();
+        sent.extend(self.rumours.spread(liar));
         self.send(number, sent);
         if self.nodes[number].wake_at.is_none_or(|at| at <= self.agenda.now()) {
             let at = self.agenda.now() + 200 * MS;

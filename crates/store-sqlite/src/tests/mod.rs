@@ -4,6 +4,7 @@ mod amnesia;
 mod damage;
 mod failures;
 mod faults;
+mod keys;
 mod locks;
 mod migrations;
 mod plans;

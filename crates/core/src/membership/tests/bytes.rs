@@ -34,6 +34,10 @@ fn bent_frames_never_harm() {
                 let mut membership = fresh();
                 let _ = membership.handle_datagram(&bytes, 1);
                 membership.handle_timeout(2_000);
+                let mut membership = fresh();
+                let _ = membership.handle_frame(node(1), &bytes, |_| Rank::Member, 1);
+                membership.handle_timeout(2_000);
+                membership.validate().unwrap();
             }
             assert!(fresh().handle_datagram(&frame[..place], 1).is_err(), "a part of a frame is no frame");
         }

@@ -58,9 +58,11 @@ fn a_node_that_was_declared_dead_takes_a_new_life_and_is_dead_in_its_own_eyes_me
     world.run(6_000);
     let renewed = world.events.iter().find_map(|(at, event)| match event {
         Event::Renewed { identity } if *at == 2 => Some(*identity),
-        Event::Renewed { .. } | Event::Changed { .. } | Event::Discovered { .. } | Event::RecoverySuppressed { .. } => {
-            None
-        }
+        Event::Renewed { .. }
+        | Event::Forgotten { .. }
+        | Event::Changed { .. }
+        | Event::Discovered { .. }
+        | Event::RecoverySuppressed { .. } => None,
     });
     assert_eq!(renewed.map(|identity| identity.node), Some(node(2)));
     assert!(world.nodes[2].identity().life > 1);

@@ -115,6 +115,7 @@ impl World {
             Event::Changed { .. }
             | Event::Discovered { .. }
             | Event::RecoverySuppressed { .. }
+            | Event::Forgotten { .. }
             | Event::Renewed { .. } => None,
         })
     }

@@ -86,7 +86,7 @@ fn l13_a_peer_without_permission_gets_all_ops_and_no_content() {
     want(&mut world, missing, &[]);
     world.run(3_000);
     world.assert_agreed(0..3);
-    let nothing = Outcome::Unavailable { withheld: 2, failed: 0 };
+    let nothing = Outcome::Unavailable { withheld: 2, failed: 0, held: Vec::new() };
     assert_eq!(outcomes(&world), [nothing.clone(), nothing], "not to be told from what is not there");
     world.nodes[1].door.blind.remove(&blind);
     want(&mut world, content, &[]);
@@ -133,7 +133,7 @@ fn content_that_only_liars_have_is_not_believed() {
     }
     want(&mut world, content, &[]);
     world.run(1_000);
-    assert_eq!(outcomes(&world), [Outcome::Unavailable { withheld: 0, failed: 2 }]);
+    assert_eq!(outcomes(&world), [Outcome::Unavailable { withheld: 0, failed: 2, held: Vec::new() }]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! L12: whatever the network does, once it heals all hold the same ops.
 
-use super::world::{FOUL, START_MS, World};
+use super::{
+    Around, Config, Sync,
+    world::{self, FOUL, START_MS, World},
+};
 use crate::feed::{FeedId, FeedLog as _, RUN_OPS_MAX};
 use proptest::prelude::*;
 
@@ -203,4 +206,32 @@ proptest! {
         world.run(120_000);
         world.assert_agreed(0..3);
     }
+}
+
+#[test]
+fn nodes_that_start_together_do_not_tell_at_the_same_times() {
+    let config = Config::default();
+    let rounds = |seed: u8, config: Config| {
+        let rng = <rand_pcg::Pcg64Mcg as rand_pcg::rand_core::SeedableRng>::seed_from_u64(seed.into());
+        let own = crate::id::NodeId::new(1, seed.into());
+        let mut sync = Sync::new(own, config, rng, START_MS);
+        let mut times = Vec::new();
+        let (log, gate) = (crate::feed::MemoryFeedLog::default(), world::Door::default());
+        for _ in 0..20 {
+            let now_ms = sync.poll_timeout();
+            times.push(now_ms);
+            sync.handle_timeout(&Around { log: &log, gate: &gate, now_ms });
+        }
+        times
+    };
+    let (one, other) = (rounds(1, config), rounds(2, config));
+    let gaps: Vec<u64> = one.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let (earliest, latest) = (config.period_ms - config.jitter_ms, config.period_ms + config.jitter_ms);
+    assert!(gaps.iter().all(|gap| (earliest..=latest).contains(gap)), "{gaps:?}");
+    let (least, most) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
+    assert!(most - least > config.jitter_ms, "they are spread over most of the range: {gaps:?}");
+    let together = one.iter().zip(&other).filter(|(one, other)| one == other).count();
+    assert!(together < 3, "{together} of 20 rounds at the same moment");
+    let steady = rounds(1, Config { jitter_ms: 0, ..config });
+    assert!(steady.windows(2).all(|pair| pair[1] - pair[0] == config.period_ms), "and without jitter they are not");
 }
