@@ -57,6 +57,8 @@ pub(super) struct Mesh {
     /// Ops that a seal does not cover, by scope, with why.
     sealed_out: BTreeMap<Scope, Out>,
     pub(super) news: VecDeque<News>,
+    /// Up to when nobody who belongs to the mesh will say anything more; none: nobody keeps count.
+    pub(super) passed: Option<Hlc>,
     rebuild: Rebuild,
 }
 
@@ -84,6 +86,7 @@ impl Mesh {
             times: BTreeMap::new(),
             sealed_out: BTreeMap::new(),
             news: VecDeque::new(),
+            passed: None,
             rebuild: Rebuild::Now,
         }
     }
@@ -491,8 +494,8 @@ impl Fold {
         if let Some(mesh) = self.mesh.as_mut() {
             let root = mesh.registers.root();
             let registers = std::mem::replace(&mut mesh.registers, Registers::new(root));
-            let news = std::mem::take(&mut mesh.news);
-            **mesh = Mesh { registers: registers.emptied(), news, ..Mesh::new(root) };
+            let (news, passed) = (std::mem::take(&mut mesh.news), mesh.passed);
+            **mesh = Mesh { registers: registers.emptied(), news, passed, ..Mesh::new(root) };
         }
         for entry in all {
             let kept = decided.outcomes.contains_key(&entry.order())

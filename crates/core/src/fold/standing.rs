@@ -6,6 +6,7 @@ use crate::{
     id::{OpId, TaskId},
     kernel::Rows,
     op::{Body, ChainHead, Scope},
+    register::SealWord,
 };
 use std::collections::BTreeMap;
 
@@ -50,9 +51,20 @@ pub enum News {
 }
 
 impl Fold {
+    /// Nobody who belongs to the mesh will say anything more that is dated up to this time. Whoever keeps count of that says so from the
+    /// beginning on, and then a seal makes nothing stable before it is passed itself: a word that is older than the seal may still turn up, by which
+    /// somebody else coordinates since, and the seal was never one.
+    pub fn pass(&mut self, upto: Hlc) {
+        if let Some(mesh) = self.mesh.as_mut() {
+            mesh.passed = mesh.passed.max(Some(upto));
+        }
+    }
+
     /// Up to when everything is agreed on, as far as all of that is here.
     pub fn stable_upto(&self) -> Option<Hlc> {
-        let seal = self.registers()?.seals().last()?;
+        let mesh = self.mesh.as_ref()?;
+        let is_passed = |seal: &&SealWord| mesh.passed.is_none_or(|passed| seal.at <= passed);
+        let seal = mesh.registers.seals().all().iter().rfind(is_passed)?;
         seal.heads.iter().all(|head| self.places.holds(head)).then_some(seal.upto)
     }
 

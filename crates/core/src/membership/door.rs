@@ -296,7 +296,8 @@ fn read(datagram: &[u8]) -> Option<(Header<Identity>, Vec<Member<Identity>>)> {
     let mut words = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
         let (word, after) = postcard::take_from_bytes(rest).ok()?;
-        (rest, _) = (after, words.push(word));
+        words.push(word);
+        rest = after;
     }
     rest.is_empty().then_some((header, words))
 }

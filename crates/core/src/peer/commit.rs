@@ -72,6 +72,7 @@ impl<R: Rng> Peer<R> {
         }
         self.fold.insert_all(taken);
         self.fold.settle(self.config.fold_batch);
+        self.pass();
         self.fetch_missing(now_ms);
         self.review(now_ms);
         for feed in feeds {

@@ -98,7 +98,8 @@ impl<R: Rng> Peer<R> {
         while fold.settle(config.fold_batch.max(1)) > 0 {}
         let promised = log.tips(feed).first().map_or(newest, |tip| tip.head.as_of);
         let name = |text: &str| text.parse().unwrap_or_else(|_| unreachable!("`{text}` is a name"));
-        Self {
+        fold.pass(Hlc { wall_ms: 0, logical: 0, node });
+        let mut peer = Self {
             chain: log.chain(feed),
             clock: HlcClock::resume(newest.max(promised)),
             sync: Sync::new(node, config.sync, for_sync, now_ms),
@@ -119,7 +120,9 @@ impl<R: Rng> Peer<R> {
             log,
             fold,
             rng,
-        }
+        };
+        peer.pass();
+        peer
     }
 
     /// Takes nodes for there that were known before, or that somebody named to begin with. Whoever is known to be no member is not.

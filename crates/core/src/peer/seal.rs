@@ -102,6 +102,13 @@ impl<R: Rng> Peer<R> {
         behind
     }
 
+    /// Tells the fold up to when every member has said all that it will say.
+    pub(super) fn pass(&mut self) {
+        if let Some(as_of) = self.behind(self.clock.last()).first().and_then(|behind| behind.as_of) {
+            self.fold.pass(as_of);
+        }
+    }
+
     /// For how long nothing was heard from the coordinator by now. It is told, and nobody is ever put in its place but by the owner (L6).
     pub fn coordinator_quiet_ms(&self, now_ms: u64) -> Option<u64> {
         let now = Hlc { wall_ms: now_ms, logical: 0, node: self.node };

@@ -352,3 +352,41 @@ fn l6_a_coordinator_that_has_nothing_to_say_is_not_quiet_as_long_as_it_promises(
     }
     assert_eq!(other.coordinator_quiet_ms(end_ms + 60_000), Some(quiet_ms + 60_000));
 }
+
+/// Who coordinates is said while some cannot hear it: then somebody seals who does not coordinate any more, and does not know.
+#[test]
+fn d29_a_seal_makes_nothing_stable_before_everybody_has_passed_it() {
+    let mut owner = open(MemoryFeedLog::default(), 1, START_MS);
+    let [mut first, mut other] = [1, 2].map(|number| node(number, 1, (MemoryFeedLog::default(), 1), START_MS));
+    let all = [owner.node(), first.node(), other.node()];
+    [&mut owner, &mut first, &mut other].into_iter().for_each(|peer| peer.remember(all, START_MS));
+    let coordinates = |coordinator| Command {
+        scope: Scope::Register(Register::Coordinator),
+        body: Body::DesignateCoordinator { coordinator },
+        ..word()
+    };
+    for said in [enrol(1), enrol(2), coordinates(first.node())] {
+        owner.handle_command(said, START_MS).expect("it is there");
+    }
+    for begins_ms in (START_MS..START_MS + 10_000).step_by(900) {
+        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
+        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
+        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
+    }
+    // Nobody hears the owner for a while.
+    owner.handle_command(coordinates(owner.node()), START_MS + 11_000).expect("it is there");
+    drop(turn(&mut owner, START_MS + 11_000));
+    converse(&mut first, &mut other, START_MS + 11_000..START_MS + 60_000);
+    assert_eq!((seals(&first), seals(&other)), (1, 1), "{:?}", first.unsealed());
+    assert_eq!(other.fold().stable_upto(), None, "the owner may have said something before it");
+
+    for begins_ms in (START_MS + 60_000..START_MS + 130_000).step_by(900) {
+        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
+        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
+        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
+    }
+    let registers = other.fold().registers().expect("it is there");
+    assert!(registers.seals().all().iter().all(|seal| seal.at.node == owner.node()), "and it had");
+    assert!(other.fold().stable_upto().is_some(), "{:?}", owner.unsealed());
+    assert_eq!(owner.fold().state_hash(), other.fold().state_hash());
+}

@@ -268,8 +268,8 @@ impl Stable {
             let task = rows.task.id;
             if fold.standing(task) != Standing::Stable {
                 let known = self.tasks.get(&task);
-                // A node that has not heard of the seal yet knows less; one that has may not say less.
-                let forgot = known.is_some_and(|(_, upto)| fold.stable_upto() >= Some(*upto));
+                // A node that has not heard of the seal yet knows less, and so does one that has something to fold; any other may not say less.
+                let forgot = known.is_some_and(|(_, upto)| fold.lag() == 0 && fold.stable_upto() >= Some(*upto));
                 ensure(!forgot, "STABLE", || format!("{task} was stable and is provisional on node {number}"))?;
                 continue;
             }
