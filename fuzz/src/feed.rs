@@ -112,7 +112,7 @@ fn written() -> &'static Written {
 /// A head, a run, and frames of every kind.
 pub fn seeds() -> Vec<Vec<u8>> {
     let Written { heads, whole, feed, .. } = written();
-    let run = |after| whole.run(*feed, Branch::Trunk, after, u64::MAX).expect("a run");
+    let run = |after| whole.run(*feed, Branch::TRUNK, after, u64::MAX).expect("a run");
     let content = Hash::sha256(b"content");
     let (target, place) = (feed.head(heads[1].place()), heads[0].place());
     let complete = Some(Span { after: None, through: Some(*feed) });
