@@ -1,8 +1,8 @@
 //! Commits: what is to be durable before anybody hears of it.
 
-use super::node::Peer;
+use super::{node::Peer, seal::FIRST_EPOCH};
 use crate::{
-    feed::{Admitted, FeedId, Linked},
+    feed::{Admitted, FeedId, FeedLog as _, Linked},
     hlc::Hlc,
     op::Scope,
     sync::Accepted,
@@ -59,6 +59,8 @@ impl<R: Rng> Peer<R> {
     pub fn handle_committed(&mut self, commit: Commit, now_ms: u64) {
         self.is_writing = false;
         let is_news = commit.as_of.is_some();
+        let begins = |feed: FeedId| feed.origin_epoch != FIRST_EPOCH && self.log.tips(feed).is_empty();
+        let begins_again = commit.taken.iter().any(|accepted| begins(accepted.news.feed));
         let has_own = !commit.ops.is_empty();
         let taken = self.write(commit);
         let feeds: Vec<FeedId> = taken.iter().map(|news| news.feed).collect();
@@ -72,6 +74,9 @@ impl<R: Rng> Peer<R> {
         }
         self.fold.insert_all(taken);
         self.fold.settle(self.config.fold_batch);
+        if begins_again {
+            self.sync.handle_another_life();
+        }
         self.pass();
         self.fetch_missing(now_ms);
         self.review(now_ms);

@@ -37,8 +37,8 @@ pub enum Unsealed {
         /// How many.
         scopes: usize,
     },
-    /// This node lost its memory, and does not know yet what the others know.
-    #[error("this node lost its memory, and does not know yet all that {node} wrote or has")]
+    /// This node or a member lost its memory, and it is not known yet what the others know of it.
+    #[error("somebody lost its memory, and not all that {node} wrote or has is known here yet")]
     Forgetful {
         /// Who has to be heard; this node itself: nobody was heard who knew of it.
         node: NodeId,
@@ -70,7 +70,7 @@ pub enum Unsealed {
 }
 
 /// The feed of a node that never lost its memory.
-const FIRST_EPOCH: u32 = 1;
+pub(super) const FIRST_EPOCH: u32 = 1;
 /// The period doubles whenever this part of the register's room is used up: so the room lasts for decades, and old meshes seal less often.
 const ROOM_PARTS: usize = 16;
 
@@ -104,7 +104,9 @@ impl<R: Rng> Peer<R> {
 
     /// Tells the fold up to when every member has said all that it will say.
     pub(super) fn pass(&mut self) {
-        if let Some(as_of) = self.behind(self.clock.last()).first().and_then(|behind| behind.as_of) {
+        let now = self.clock.last();
+        let slowest = self.behind(now).first().and_then(|behind| behind.as_of);
+        if let Some(as_of) = slowest.filter(|_| self.unheard(now).is_none()) {
             self.fold.pass(as_of);
         }
     }
@@ -168,27 +170,33 @@ impl<R: Rng> Peer<R> {
         }
     }
 
-    /// Whoever has to be heard before a node seals that writes another feed than its first: it may have forgotten everything, its own
-    /// words among it, and would seal out what it does not know of. All members have to be heard, and the feed that it wrote before has to be here.
+    /// Whoever has to be heard before anything is agreed on, where somebody writes another feed than its first. It may have forgotten everything, its
+    /// own words among it, and what it promises now says nothing of them. So all members have to be heard since, and if it is this node, the
+    /// feed that it wrote before has to be here.
     fn unheard(&self, now: Hlc) -> Option<NodeId> {
-        if self.feed.origin_epoch == FIRST_EPOCH {
+        let members: Vec<NodeId> = self.behind(now).into_iter().map(|behind| behind.node).collect();
+        let is_later = |feed: FeedId| feed.origin_epoch != FIRST_EPOCH;
+        if is_later(self.feed) {
+            let own = self.log.feeds(Some(FeedId { origin: self.node, origin_epoch: 0 }), 1);
+            let has_past = own.first().is_some_and(|feed| feed.origin == self.node && *feed < self.feed);
+            if !has_past || !self.sync.has_any_agreed() {
+                return Some(self.node);
+            }
+        } else if !members.iter().any(|node| self.newest_feed(*node).is_some_and(is_later)) {
             return None;
         }
-        let own = self.log.feeds(Some(FeedId { origin: self.node, origin_epoch: 0 }), 1);
-        let has_past = own.first().is_some_and(|feed| feed.origin == self.node && *feed < self.feed);
-        if !has_past || !self.sync.has_any_agreed() {
-            return Some(self.node);
-        }
-        let members = self.behind(now).into_iter().map(|behind| behind.node);
         members.into_iter().find(|node| *node != self.node && !self.sync.has_agreed(*node))
     }
 
     /// Up to when all is here that a node wrote, and will ever write.
     fn passed(&self, node: NodeId) -> Option<Hlc> {
-        let newest = FeedId { origin: node, origin_epoch: u32::MAX };
+        self.log.tips(self.newest_feed(node)?).first().map(|tip| tip.head.as_of)
+    }
+
+    /// The feed that a node writes now.
+    fn newest_feed(&self, node: NodeId) -> Option<FeedId> {
         let feeds = self.log.feeds(Some(FeedId { origin: node, origin_epoch: 0 }), crate::feed::FEEDS_PER_ORIGIN_MAX);
-        let newest = feeds.into_iter().rfind(|feed| *feed <= newest && feed.origin == node)?;
-        self.log.tips(newest).first().map(|tip| tip.head.as_of)
+        feeds.into_iter().rfind(|feed| feed.origin == node)
     }
 
     /// Where each feed stood at a time. Of a liar's feed nothing is sealed from where it lied on, but for what was sealed before.

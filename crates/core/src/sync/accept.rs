@@ -65,6 +65,13 @@ impl<R: Rng> Sync<R> {
         self.ask(around);
     }
 
+    /// Somebody who lost its memory writes another feed. What it wrote before, any of the others may have: each has to be heard once more.
+    pub fn handle_another_life(&mut self) {
+        for peer in self.peers.values_mut() {
+            (peer.agreed, peer.lacks) = (false, None);
+        }
+    }
+
     /// What was accepted of this feed could not be kept. It is offered again by whoever has it, and not asked for before.
     pub fn handle_put_back(&mut self, feed: FeedId) {
         self.untaken.remove(feed);

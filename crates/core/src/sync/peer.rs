@@ -18,7 +18,7 @@ pub(super) struct Peer {
     pub(super) knows: Option<(FeedId, Place)>,
     /// Whether something that it has is not here, as far as it has told in the round that goes on.
     pub(super) lacks: Option<bool>,
-    /// Whether all that it had was here, at some time since the start.
+    /// Whether all that it had was here, at some time since the start, or since somebody began another life.
     pub(super) agreed: bool,
     /// Up to which feed it was told our heads.
     pub(super) told_through: Option<FeedId>,

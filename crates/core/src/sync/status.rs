@@ -74,7 +74,7 @@ impl<R> Sync<R> {
         self.peers.iter().map(status).collect()
     }
 
-    /// Whether all that a peer had was here, at some time since the start.
+    /// Whether all that a peer had was here, at some time since the start, or since somebody began another life.
     pub fn has_agreed(&self, peer: NodeId) -> bool {
         self.peers.get(&peer).is_some_and(|peer| peer.agreed)
     }

@@ -390,3 +390,39 @@ fn d29_a_seal_makes_nothing_stable_before_everybody_has_passed_it() {
     assert!(other.fold().stable_upto().is_some(), "{:?}", owner.unsealed());
     assert_eq!(owner.fold().state_hash(), other.fold().state_hash());
 }
+
+/// The owner's last words reached one node alone, and then its disk was gone.
+#[test]
+fn d29_nothing_is_sealed_over_what_a_member_has_forgotten_before_all_are_heard() {
+    let mut owner = open(MemoryFeedLog::default(), 1, START_MS);
+    let [mut first, mut other] = [1, 2].map(|number| node(number, 1, (MemoryFeedLog::default(), 1), START_MS));
+    let all = [owner.node(), first.node(), other.node()];
+    [&mut owner, &mut first, &mut other].into_iter().for_each(|peer| peer.remember(all, START_MS));
+    let scope = Scope::Register(Register::Coordinator);
+    let coordinates = Command { scope, body: Body::DesignateCoordinator { coordinator: first.node() }, ..word() };
+    for said in [enrol(1), enrol(2), coordinates] {
+        owner.handle_command(said, START_MS).expect("it is there");
+    }
+    for begins_ms in (START_MS..START_MS + 10_000).step_by(900) {
+        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
+        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
+        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
+    }
+    owner.handle_command(word(), START_MS + 11_000).expect("it is there");
+    converse(&mut owner, &mut other, START_MS + 11_000..START_MS + 13_000);
+    let said = other.log().ops(feed(), Branch::TRUNK).len();
+    assert_eq!(first.log().ops(feed(), Branch::TRUNK).len() + 1, said, "one node alone has it");
+
+    let mut owner = node(0, 2, (MemoryFeedLog::default(), 2), START_MS + 13_000);
+    owner.remember(all, START_MS + 13_000);
+    converse(&mut owner, &mut first, START_MS + 13_000..START_MS + 60_000);
+    assert_eq!(first.unsealed(), Some(Unsealed::Forgetful { node: other.node() }));
+    for begins_ms in (START_MS + 60_000..START_MS + 130_000).step_by(900) {
+        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
+        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
+        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
+    }
+    assert!(seals(&first) > 0 && first.fold().stable_upto().is_some(), "{:?}", first.unsealed());
+    assert_eq!(first.log().ops(feed(), Branch::TRUNK).len(), said);
+    assert_eq!(owner.fold().state_hash(), other.fold().state_hash());
+}
