@@ -1,8 +1,14 @@
 //! What breaks.
 
-use super::world::{Event, World};
+use super::{
+    node::Node,
+    world::{Event, World},
+};
 use crate::time::MS;
-use relaymesh_core::{feed::MemoryFeedLog, hash::Hash};
+use relaymesh_core::{
+    feed::{Linked, MemoryFeedLog},
+    hash::Hash,
+};
 use std::collections::BTreeSet;
 
 /// How many feeds a node begins at most.
@@ -40,7 +46,8 @@ impl World {
     }
 
     /// A node comes back with an empty disk and begins another feed. Only if somebody else has all that it had: a disk that takes the
-    /// only copy of something with it is not what a mesh can mend.
+    /// only copy of something with it is not what a mesh can mend. Of the owner, only if everybody who runs has all its words: they count whenever
+    /// they turn up, and whoever has lost its rights meanwhile is not heard before it has others.
     fn lose_memory(&mut self) {
         let node = self.rng.index(self.nodes.len());
         if Some(node) == self.plan.liar || self.nodes[node].origin_epoch >= EPOCHS_MAX {
@@ -50,7 +57,11 @@ impl World {
         let hashes = |log: &MemoryFeedLog| -> BTreeSet<Hash> { log.all().map(|linked| linked.hash).collect() };
         let known = hashes(self.nodes[node].log());
         let is_kept = self.honest().any(|other| other.number != node && known.is_subset(&hashes(other.log())));
-        if is_kept {
+        let own = |linked: &&Linked| linked.op.header.origin == self.nodes[node].id;
+        let words: BTreeSet<Hash> = self.nodes[node].log().all().filter(own).map(|linked| linked.hash).collect();
+        let lacks = |other: &Node| other.peer.is_some() && !words.is_subset(&hashes(other.log()));
+        let is_known = node != 0 || !self.honest().any(|other| other.number != node && lacks(other));
+        if is_kept && is_known {
             self.nodes[node].forget();
             self.forgot += 1;
         }
