@@ -74,6 +74,15 @@ fn converse(one: &mut Peer<Pcg64Mcg>, other: &mut Peer<Pcg64Mcg>, span_ms: std::
     }
 }
 
+/// Three go on from one time to another and hear each other in turns.
+fn all_converse([one, two, three]: [&mut Peer<Pcg64Mcg>; 3], span_ms: std::ops::Range<u64>) {
+    for begins_ms in span_ms.step_by(900) {
+        converse(one, two, begins_ms..begins_ms + 300);
+        converse(one, three, begins_ms + 300..begins_ms + 600);
+        converse(two, three, begins_ms + 600..begins_ms + 900);
+    }
+}
+
 /// The owner lets a node in.
 fn enrol(number: u8) -> Command {
     enrol_with(number, Resource::Registration, Action::Write, Caveats::default())
@@ -368,11 +377,7 @@ fn d29_a_seal_makes_nothing_stable_before_everybody_has_passed_it() {
     for said in [enrol(1), enrol(2), coordinates(first.node())] {
         owner.handle_command(said, START_MS).expect("it is there");
     }
-    for begins_ms in (START_MS..START_MS + 10_000).step_by(900) {
-        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
-        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
-        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
-    }
+    all_converse([&mut owner, &mut first, &mut other], START_MS..START_MS + 10_000);
     // Nobody hears the owner for a while.
     owner.handle_command(coordinates(owner.node()), START_MS + 11_000).expect("it is there");
     drop(turn(&mut owner, START_MS + 11_000));
@@ -380,11 +385,7 @@ fn d29_a_seal_makes_nothing_stable_before_everybody_has_passed_it() {
     assert_eq!((seals(&first), seals(&other)), (1, 1), "{:?}", first.unsealed());
     assert_eq!(other.fold().stable_upto(), None, "the owner may have said something before it");
 
-    for begins_ms in (START_MS + 60_000..START_MS + 130_000).step_by(900) {
-        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
-        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
-        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
-    }
+    all_converse([&mut owner, &mut first, &mut other], START_MS + 60_000..START_MS + 130_000);
     let registers = other.fold().registers().expect("it is there");
     assert!(registers.seals().all().iter().all(|seal| seal.at.node == owner.node()), "and it had");
     assert!(other.fold().stable_upto().is_some(), "{:?}", owner.unsealed());
@@ -403,11 +404,7 @@ fn d29_nothing_is_sealed_over_what_a_member_has_forgotten_before_all_are_heard()
     for said in [enrol(1), enrol(2), coordinates] {
         owner.handle_command(said, START_MS).expect("it is there");
     }
-    for begins_ms in (START_MS..START_MS + 10_000).step_by(900) {
-        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
-        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
-        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
-    }
+    all_converse([&mut owner, &mut first, &mut other], START_MS..START_MS + 10_000);
     owner.handle_command(word(), START_MS + 11_000).expect("it is there");
     converse(&mut owner, &mut other, START_MS + 11_000..START_MS + 13_000);
     let said = other.log().ops(feed(), Branch::TRUNK).len();
@@ -417,11 +414,7 @@ fn d29_nothing_is_sealed_over_what_a_member_has_forgotten_before_all_are_heard()
     owner.remember(all, START_MS + 13_000);
     converse(&mut owner, &mut first, START_MS + 13_000..START_MS + 60_000);
     assert_eq!(first.unsealed(), Some(Unsealed::Forgetful { node: other.node() }));
-    for begins_ms in (START_MS + 60_000..START_MS + 130_000).step_by(900) {
-        converse(&mut owner, &mut first, begins_ms..begins_ms + 300);
-        converse(&mut owner, &mut other, begins_ms + 300..begins_ms + 600);
-        converse(&mut first, &mut other, begins_ms + 600..begins_ms + 900);
-    }
+    all_converse([&mut owner, &mut first, &mut other], START_MS + 60_000..START_MS + 130_000);
     assert!(seals(&first) > 0 && first.fold().stable_upto().is_some(), "{:?}", first.unsealed());
     assert_eq!(first.log().ops(feed(), Branch::TRUNK).len(), said);
     assert_eq!(owner.fold().state_hash(), other.fold().state_hash());
