@@ -12,6 +12,9 @@
 //! An id is only its author's word, so two ops may have the same one. Then any of them that is older and settled will
 //! do. A liar can use that: an op whose citation was a cycle has to wait after all when an older op of the same name turns up.
 //! So whoever cites is looked at again whenever something happens to what it cites, whether it waits or not.
+//!
+//! Words of registers never wait: one that cites something is refused by its machine, whatever is in the set. Others are judged by them, seals
+//! take others away, and what is taken away is waited for by nobody: a word that waited would be judged by what it judges.
 
 use crate::{
     hash::Hash,
@@ -73,14 +76,9 @@ impl Causes {
         self.held.get(hash).copied()
     }
 
-    /// Whether something in the set cites an op of this name.
-    pub(super) fn is_cited(&self, id: OpId) -> bool {
-        self.citing.contains_key(&id)
-    }
-
     /// What would hold up an op with this header if it were in the set.
     pub(super) fn would_be_held(&self, header: &Header) -> Option<Held> {
-        if header.causal_deps.is_empty() { None } else { self.judge(&cited(header)) }
+        self.judge(&cited(header)?)
     }
 
     /// Whether an op with this header would have to wait if it were in the set.
@@ -91,8 +89,7 @@ impl Causes {
     /// Takes in an op, and gives the scopes of others for which that made a difference.
     pub(super) fn add(&mut self, header: &Header, spot: Spot) -> BTreeSet<Scope> {
         self.named.entry(header.op_id).or_default().push(spot);
-        if !header.causal_deps.is_empty() {
-            let cited = cited(header);
+        if let Some(cited) = cited(header) {
             for dep in cited.deps.iter().take(CAUSAL_DEPS_MAX) {
                 self.citing.entry(*dep).or_default().insert(spot.hash);
             }
@@ -152,6 +149,8 @@ fn is_waiting(held: Option<Held>) -> bool {
     matches!(held, Some(Held::Waiting(_)))
 }
 
-fn cited(header: &Header) -> Cited {
-    Cited { op_id: header.op_id, hlc: header.hlc, deps: header.causal_deps.clone() }
+/// What an op has to wait for, if it is one that waits.
+fn cited(header: &Header) -> Option<Cited> {
+    let waits = !header.causal_deps.is_empty() && !matches!(header.scope, Scope::Register(_));
+    waits.then(|| Cited { op_id: header.op_id, hlc: header.hlc, deps: header.causal_deps.clone() })
 }

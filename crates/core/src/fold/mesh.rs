@@ -243,10 +243,10 @@ impl Fold {
         }
     }
 
-    /// An op that nobody knew who agreed on its time. It can still show that its author lied; and a word of a register, or what one
-    /// waits for, may be what the seal itself is judged by.
+    /// An op that nobody knew who agreed on its time. It can still show that its author lied; and a word of a register may be what the
+    /// seal itself is judged by. Nothing else is: words wait for nothing.
     fn arrive_sealed_out(&mut self, entry: Entry) -> Arrival {
-        let counts = is_register(entry.scope()) || self.causes.is_cited(entry.op.header.op_id);
+        let counts = is_register(entry.scope());
         let (scope, hash) = (entry.scope(), entry.hash);
         let lied = self.places.add(&entry);
         if let Some(mesh) = self.mesh.as_mut() {

@@ -76,6 +76,12 @@ pub enum Refusal {
     /// It is what the mesh goes by.
     #[error("a register is never purged")]
     NeverPurged,
+    /// A word that is to wait for others.
+    #[error("a word of a register waits for nothing, and this one cites {found} ops: say it without citations")]
+    Cites {
+        /// How many.
+        found: usize,
+    },
     /// The op says something that cannot be said about this register.
     #[error("{kind:?} is not about the register that it names")]
     WrongScope {
@@ -93,6 +99,9 @@ pub fn apply(row: &mut Option<RegisterRow>, op: &Op) -> Result<(), Refusal> {
     }
     if Register::of(&op.body) != Some(register) {
         return Err(wrong);
+    }
+    if !op.header.causal_deps.is_empty() {
+        return Err(Refusal::Cites { found: op.header.causal_deps.len() });
     }
     if let Some(row) = row {
         say(&mut row.words, op, register)?;

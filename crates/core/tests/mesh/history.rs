@@ -50,7 +50,9 @@ impl Story {
     fn play(&mut self, one: Move) {
         self.now_ms += one.gap_ms;
         let who = one.who % self.authors.len();
-        let cites = one.pick.is_multiple_of(4).then(|| self.ops.iter().rev().nth(one.pick % 7)).flatten();
+        // Words that cite are refused, so few do.
+        let every = if matches!(one.what, 30..=47) { 24 } else { 4 };
+        let cites = one.pick.is_multiple_of(every).then(|| self.ops.iter().rev().nth(one.pick % 7)).flatten();
         self.authors[who].cites = cites.map(|linked| linked.op.header.op_id).into_iter().collect();
         let said = match one.what {
             0..=29 => return self.hear(who),

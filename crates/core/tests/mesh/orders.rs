@@ -53,7 +53,7 @@ fn a_command_is_tried_on_rows_that_know_all_that_is_here() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn l12_incremental_is_full_in_whatever_order_and_however_often_one_settles(

@@ -6,6 +6,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::TaskId,
     op::{Body, CancelMode, Chain},
+    register,
     task::Status,
 };
 
@@ -127,6 +128,31 @@ fn nobody_waits_for_what_was_sealed_out() {
     always(&known, &story, |fold| {
         assert!(matches!(why(fold, &cites), Some(NoEffect::Waiting { .. })), "what it cites is as if never written");
         assert_eq!(task(fold, 1).task.status, Status::Success);
+    });
+}
+
+/// A word that waited for what a seal takes away would be judged by what it judges: which seal counts would depend on the order of arrival.
+#[test]
+fn words_wait_for_nothing_and_one_that_cites_is_refused_in_whatever_order() {
+    let (mut authors, known) = mesh(3);
+    let third = authors[2].node;
+    let first = authors[2].say(scope(3), START_MS + 2, submit("m", &["a"]));
+    authors[0].hear(&first, START_MS + 2);
+    authors[0].cites = vec![first.op.header.op_id];
+    let second = authors[0].say(scope(4), START_MS + 3, submit("n", &["a"]));
+    authors[0].cites = vec![second.op.header.op_id];
+    let named = authors[0].word(START_MS + 4, Body::DesignateCoordinator { coordinator: third });
+    authors[0].cites = Vec::new();
+    let heard: Vec<Linked> = known.iter().chain([&second, &named]).cloned().collect();
+    // What it leaves out would make the word count by which it is not the coordinator's.
+    let body = authors[0].seal(upto(&named), &heard);
+    let seal = authors[0].word(START_MS + 20, body);
+    always(&known, &[first.clone(), second.clone(), named.clone(), seal.clone()], |fold| {
+        let cites = register::Refusal::Cites { found: 1 };
+        assert_eq!(why(fold, &named), Some(NoEffect::Refused(cites.into())));
+        assert_eq!(why(fold, &seal), None);
+        assert_eq!(why(fold, &first), Some(NoEffect::SealedOut { upto: upto(&named) }));
+        assert!(matches!(why(fold, &second), Some(NoEffect::Waiting { .. })));
     });
 }
 
