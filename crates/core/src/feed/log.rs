@@ -73,6 +73,11 @@ pub trait FeedLog {
         self.tips(feed).into_iter().map(|tip| tip.branch).find(has)
     }
 
+    /// Up to when nothing more is to come on the trunk of a feed, as its author has promised.
+    fn promised(&self, feed: FeedId) -> Option<Hlc> {
+        self.tips(feed).first().map(|tip| tip.head.as_of)
+    }
+
     /// The last place that all branches of a feed have in common, if it has several.
     fn forked_at(&self, feed: FeedId) -> Option<u64> {
         self.tips(feed).into_iter().filter(|tip| tip.branch != Branch::TRUNK).map(|tip| tip.since).min()

@@ -1,10 +1,10 @@
 //! Commands: what somebody at this node wants to be said.
 
-use super::node::Peer;
+use super::{node::Peer, seal::FIRST_EPOCH};
 use crate::{
     fold::NoEffect,
     hlc,
-    id::OpId,
+    id::{NodeId, OpId},
     name::Name,
     op::{Body, Header, Op, Scope, WriteClass},
     write_class::{EntityType, Order, class_of},
@@ -49,6 +49,17 @@ pub enum Refused {
         "others know more of what this node wrote than the node itself: it was set back, and writes nothing before it is given a new origin epoch"
     )]
     Forgetful,
+    /// This node lost its memory, and what it promised before with it. Until everybody was heard who may know of that, or it is long past, it would
+    /// date what it says before what the others have agreed on.
+    #[error(
+        "this node begins again without its memory, and has not heard yet what {node} knows of it: it writes nothing before that, or for {wait_ms} ms more"
+    )]
+    Unheard {
+        /// Who has to be heard; this node itself: nobody was heard who knew of it.
+        node: NodeId,
+        /// After how long it writes all the same.
+        wait_ms: u64,
+    },
     /// The mesh has gone on to a level that this program does not know.
     #[error("the mesh is at a level that this program does not know: a newer relaymesh is needed to write here")]
     Behind,
@@ -63,6 +74,9 @@ impl<R: Rng> Peer<R> {
         }
         if self.is_forgetful {
             return Err(Refused::Forgetful);
+        }
+        if let Some((node, wait_ms)) = self.silent(now_ms) {
+            return Err(Refused::Unheard { node, wait_ms });
         }
         if self.fold.registers().is_some_and(crate::mandate::Registers::is_behind) {
             return Err(Refused::Behind);
@@ -92,6 +106,17 @@ impl<R: Rng> Peer<R> {
         self.fold.insert_linked(op, previous, link.hash);
         self.open.push(link.bytes);
         Ok(id)
+    }
+
+    /// Whom a node that lost its memory has to hear before it says its first word, and for how long at most. Its clock was at most a drift ahead, its
+    /// stamps at most one more, and its clock is at most one behind now: after three nothing is dated before what it promised in its earlier life.
+    fn silent(&self, now_ms: u64) -> Option<(NodeId, u64)> {
+        let until_ms = self.opened_ms.saturating_add(self.config.max_clock_drift_ms.saturating_mul(3));
+        let wait_ms = until_ms.saturating_sub(now_ms);
+        if self.feed.origin_epoch == FIRST_EPOCH || self.chain.next_seq() > 1 || wait_ms == 0 {
+            return None;
+        }
+        self.unheard(self.clock.last()).map(|node| (node, wait_ms))
     }
 
     fn draw(&mut self) -> u128 {

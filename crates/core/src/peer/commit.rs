@@ -68,9 +68,11 @@ impl<R: Rng> Peer<R> {
         if has_own || taken.iter().any(|linked| matches!(linked.op.header.scope, Scope::Register(_))) {
             self.roster.look_again();
         }
-        for linked in &taken {
+        // What this node promised in an earlier life binds it, too.
+        let promised = feeds.iter().filter(|feed| feed.origin == self.node).filter_map(|feed| self.log.promised(*feed));
+        for heard in taken.iter().map(|linked| linked.op.header.hlc).chain(promised) {
             // A stamp that is too far ahead was held back by sync.
-            let _ = self.clock.receive(linked.op.header.hlc, now_ms, self.config.max_clock_drift_ms);
+            let _ = self.clock.receive(heard, now_ms, self.config.max_clock_drift_ms);
         }
         self.fold.insert_all(taken);
         self.fold.settle(self.config.fold_batch);

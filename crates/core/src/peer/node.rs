@@ -2,7 +2,7 @@
 
 use super::{config::Config, gate::Gate, roster::Roster};
 use crate::{
-    feed::{Branch, FeedId, FeedLog, MemoryFeedLog},
+    feed::{Branch, FEEDS_PER_ORIGIN_MAX, FeedId, FeedLog, MemoryFeedLog},
     fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock},
@@ -61,6 +61,7 @@ pub struct Peer<R> {
     pub(super) rng: R,
     pub(super) name: Name,
     pub(super) namespace: Name,
+    pub(super) opened_ms: u64,
     seal_ms: u64,
 }
 
@@ -96,12 +97,13 @@ impl<R: Rng> Peer<R> {
         }
         fold.insert_all(log.all().cloned());
         while fold.settle(config.fold_batch.max(1)) > 0 {}
-        let promised = log.tips(feed).first().map_or(newest, |tip| tip.head.as_of);
+        let own = log.feeds(Some(FeedId { origin: node, origin_epoch: 0 }), FEEDS_PER_ORIGIN_MAX);
+        let promised = own.into_iter().filter(|feed| feed.origin == node).filter_map(|feed| log.promised(feed)).max();
         let name = |text: &str| text.parse().unwrap_or_else(|_| unreachable!("`{text}` is a name"));
         fold.pass(Hlc { wall_ms: 0, logical: 0, node });
         let mut peer = Self {
             chain: log.chain(feed),
-            clock: HlcClock::resume(newest.max(promised)),
+            clock: HlcClock::resume(promised.map_or(newest, |promised| newest.max(promised))),
             sync: Sync::new(node, config.sync, for_sync, now_ms),
             membership: Membership::new(identity, config.membership, for_membership, now_ms),
             roster: Roster::new(&fold, newest, now_ms),
@@ -110,6 +112,7 @@ impl<R: Rng> Peer<R> {
             is_writing: false,
             is_forgetful: false,
             promise_ms: now_ms,
+            opened_ms: now_ms,
             seal_ms: now_ms.saturating_add(config.seal_period_ms),
             name: name("node"),
             namespace: name(crate::namespace::DEFAULT),

@@ -171,15 +171,16 @@ impl<R: Rng> Peer<R> {
     }
 
     /// Whoever has to be heard before anything is agreed on, where somebody writes another feed than its first. It may have forgotten everything, its
-    /// own words among it, and what it promises now says nothing of them. So all members have to be heard since, and if it is this node, the
-    /// feed that it wrote before has to be here.
-    fn unheard(&self, now: Hlc) -> Option<NodeId> {
+    /// own words among it, and what it promises now says nothing of them. So all members have to be heard since. The owner's node would know of no
+    /// members then, so it needs the feed that it wrote before; any other may have died before anybody heard of that.
+    pub(super) fn unheard(&self, now: Hlc) -> Option<NodeId> {
         let members: Vec<NodeId> = self.behind(now).into_iter().map(|behind| behind.node).collect();
         let is_later = |feed: FeedId| feed.origin_epoch != FIRST_EPOCH;
         if is_later(self.feed) {
             let own = self.log.feeds(Some(FeedId { origin: self.node, origin_epoch: 0 }), 1);
             let has_past = own.first().is_some_and(|feed| feed.origin == self.node && *feed < self.feed);
-            if !has_past || !self.sync.has_any_agreed() {
+            let is_owner = self.fold.registers().is_some_and(|registers| self.signer.public_key() == registers.root());
+            if (is_owner && !has_past) || !self.sync.has_any_agreed() {
                 return Some(self.node);
             }
         } else if !members.iter().any(|node| self.newest_feed(*node).is_some_and(is_later)) {
@@ -190,7 +191,7 @@ impl<R: Rng> Peer<R> {
 
     /// Up to when all is here that a node wrote, and will ever write.
     fn passed(&self, node: NodeId) -> Option<Hlc> {
-        self.log.tips(self.newest_feed(node)?).first().map(|tip| tip.head.as_of)
+        self.log.promised(self.newest_feed(node)?)
     }
 
     /// The feed that a node writes now.

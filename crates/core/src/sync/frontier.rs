@@ -129,7 +129,8 @@ impl<R: Rng> Sync<R> {
         }
     }
 
-    /// Whether all that a peer has is here. It tells in windows, the first one from the beginning, the last one to the end.
+    /// Whether all that a peer has is here. It tells in windows, the first one from the beginning, the last one to the end. What this node itself
+    /// promised has to be here, too: it may have forgotten it.
     fn notice_agreement<L: FeedLog, G: Gate>(
         &mut self,
         from: NodeId,
@@ -137,7 +138,12 @@ impl<R: Rng> Sync<R> {
         heads: &[SignedHead],
         around: &Around<'_, L, G>,
     ) {
-        let is_here = |head: &SignedHead| around.log.find(head.feed(), head.place()).is_some();
+        let own = self.own;
+        let is_here = |head: &SignedHead| {
+            let feed = head.feed();
+            let is_bound = feed.origin != own || around.log.promised(feed) >= Some(head.as_of);
+            is_bound && around.log.find(feed, head.place()).is_some()
+        };
         let lacks = !heads.iter().all(is_here);
         let Some(peer) = self.peers.get_mut(&from) else { return };
         let before = if span.after.is_none() { Some(false) } else { peer.lacks };
