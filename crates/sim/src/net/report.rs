@@ -6,7 +6,7 @@ use relaymesh_core::hash::Hash;
 use std::{fmt::Write as _, panic};
 
 /// A run with fewer ops proves nothing.
-const OPS_MIN: u64 = 40;
+pub(super) const OPS_MIN: u64 = 40;
 
 /// What a run came to.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use super::{
     network::Network,
     node::{Node, signer},
     plan::Plan,
+    report::OPS_MIN,
     rumours::Rumours,
 };
 use crate::{
@@ -22,6 +23,9 @@ use relaymesh_core::{
 
 /// How often the world looks whether everything has come to rest.
 const LOOK_EVERY: Ns = 2 * SECOND;
+
+/// How much longer a world may go on breaking.
+const LONGER_MAX: Ns = 60 * SECOND;
 
 pub(super) enum Event {
     Start { node: usize },
@@ -135,6 +139,8 @@ impl World {
             Event::Fault => self.break_something(),
             Event::Join => self.network.join(),
             Event::Leave { node } => self.kill(node, true),
+            // A world in which next to nothing happened goes on for a while.
+            Event::Heal if self.is_too_short() => self.agenda.after(SECOND, Event::Heal),
             Event::Heal => self.heal(),
             Event::Look => {
                 self.say_the_rest();
@@ -143,6 +149,10 @@ impl World {
                 self.agenda.after(LOOK_EVERY, Event::Look);
             }
         }
+    }
+
+    fn is_too_short(&self) -> bool {
+        (self.acks.len() as u64) < OPS_MIN && self.agenda.now() < self.plan.break_ends + LONGER_MAX
     }
 
     /// The same seed is the same run: every event is part of the hash that tells.
@@ -351,15 +361,16 @@ impl World {
         self.say_the_rest();
     }
 
-    /// The owner says what it could not say yet: right after the faults its clock may still be ahead in the eyes of the others.
+    /// The owner says what it could not say yet: right after the faults its clock may still be ahead in the eyes of the others, or it may have lost
+    /// its memory and not heard all of them.
     fn say_the_rest(&mut self) {
         if self.unsaid.is_empty() {
             return;
         }
         let now = self.agenda.now();
         let owner = &mut self.nodes[0];
-        self.unsaid
-            .retain(|body| matches!(owner.say(now, word(body.clone())), None | Some(Err(Refused::Ahead { .. }))));
+        let waits = |said| matches!(said, None | Some(Err(Refused::Ahead { .. } | Refused::Unheard { .. })));
+        self.unsaid.retain(|body| waits(owner.say(now, word(body.clone()))));
         self.pump(0);
     }
 }
