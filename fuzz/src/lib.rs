@@ -10,6 +10,7 @@
 //! saved corpus and on inputs mutated with a fixed seed; `cargo xtask fuzz` runs them under libFuzzer for as long as
 //! you like. An input that broke something lies in `corpus/<target>/` for ever.
 
+pub mod auth;
 pub mod backup;
 pub mod bulk;
 pub mod bus;
@@ -57,7 +58,7 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope parcel door bulk feed }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope parcel door bulk feed auth }
 
 /// Checks that an error can be said, and in few words.
 pub fn say(error: &dyn Display) {

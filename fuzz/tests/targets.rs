@@ -73,4 +73,4 @@ macro_rules! targets {
     };
 }
 
-targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope parcel door bulk feed }
+targets! { op row ids canonical request workflow sidecar content locks expr settings sse bus backup capability envelope parcel door bulk feed auth }

@@ -6,6 +6,7 @@
 //!
 //! Absent on purpose: anything async, anything that logs, anything that reads the environment.
 
+pub mod auth;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;

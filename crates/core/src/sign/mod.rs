@@ -9,13 +9,17 @@
 //! What is signed is never the bytes alone but `tag ‖ 0 ‖ bytes`, where the [`Domain`] gives the tag. Without it a
 //! signature that was made for one purpose serves another one, as soon as somebody finds bytes that read as both.
 //!
-//! There is no randomness in here: the seed of a key comes in as an argument.
+//! The same keys seal ([`PublicKey::seal`]), for the few things that carriers must not read.
+//!
+//! There is no randomness in here: the seed of a key, and the generator for what is sealed, come in as arguments.
 
 pub(crate) mod bytes;
+mod sealing;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use bytes::{Fingerprint, HexError, PublicKey, Signature};
+pub use sealing::NotSealed;
 
 use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
 use std::fmt;
