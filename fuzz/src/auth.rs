@@ -1,11 +1,8 @@
 //! Snapshots of auth material: what comes out of an envelope once it is unsealed.
 
 use crate::say;
-use relaymesh_core::{
-    auth::{Entry, Secret, Snapshot},
-    hlc::Hlc,
-    id::NodeId,
-};
+use relaymesh_core::{hlc::Hlc, id::NodeId};
+use relaymesh_mesh::auth::{Entry, Secret, Snapshot};
 
 /// What is read can be written, and reads the same again; what is refused quotes nothing.
 pub fn target(data: &[u8]) {

@@ -1,13 +1,9 @@
 //! Chains of delegations: whoever wants something brings one.
 
 use crate::say;
-use relaymesh_core::{
-    capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource, Revocations},
-    hash::Hash,
-    hlc::Hlc,
-    id::NodeId,
-    sign::Signer,
-};
+use relaymesh_bus::sign::Signer;
+use relaymesh_core::{hash::Hash, hlc::Hlc, id::NodeId};
+use relaymesh_mesh::capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource, Revocations};
 
 fn signer(number: u8) -> Signer {
     Signer::from_seed(&[number; 32])

@@ -1,16 +1,13 @@
 //! Envelopes: bytes from a peer.
 
 use crate::say;
-use relaymesh_core::{
+use relaymesh_bus::{
     envelope::{Expected, Header, Nonce, PROTOCOL, Recipient, State, VERSION, open, seal},
-    fence::FenceToken,
-    hash::Hash,
-    hlc::Hlc,
-    id::NodeId,
-    op::WriteClass,
     sign::Signer,
     write_class::EntityType,
 };
+use relaymesh_core::{hash::Hash, hlc::Hlc, id::NodeId, op::WriteClass};
+use relaymesh_mesh::fence::FenceToken;
 
 fn us() -> Expected {
     Expected { recipient: Signer::from_seed(&[2; 32]).public_key().fingerprint(), carrier: None }

@@ -5,13 +5,15 @@ use crate::{
     say,
 };
 use rand_core::TryRng;
+use relaymesh_bus::sign::Signer;
 use relaymesh_core::{
-    feed::{Branch, FeedId, FeedLog, MemoryFeedLog, Run, SignedHead},
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, OpId},
     op::{Body, Header, Scope, WriteClass},
-    sign::Signer,
+};
+use relaymesh_mesh::{
+    feed::{Branch, FeedId, FeedLog, MemoryFeedLog, Run, SignedHead},
     sync::{Around, Config, Frame, Frontier, Gate, Span, Sync, Transmit, Want},
 };
 use std::{convert::Infallible, sync::OnceLock};
@@ -77,7 +79,7 @@ fn written() -> &'static Written {
     static WRITTEN: OnceLock<Written> = OnceLock::new();
     WRITTEN.get_or_init(|| {
         let signer = Signer::from_seed(&[1; 32]);
-        let origin = NodeId::of_key(&signer.public_key());
+        let origin = signer.public_key().node();
         let feed = FeedId { origin, origin_epoch: 1 };
         let (mut whole, mut halves, mut heads) = (MemoryFeedLog::default(), Vec::new(), Vec::new());
         let mut chain = feed.chain();

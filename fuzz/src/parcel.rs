@@ -1,8 +1,8 @@
 //! Messages of an embedded bus: what an envelope carries, and what waited in an outbox.
 
 use crate::say;
-use relaymesh_core::envelope::Nonce;
-use relaymesh_mesh::bus::{Kind, Message};
+use relaymesh_bus::bus::{Kind, Message};
+use relaymesh_bus::envelope::Nonce;
 
 const NONCE: Nonce = Nonce([5; 24]);
 

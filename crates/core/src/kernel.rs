@@ -15,7 +15,7 @@ use crate::{
         Body, Kind, Op, Scope, lock_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies,
     },
     plan::{self, PlanRows},
-    register::{self, RegisterRow},
+    register::Register,
     task::{self, TaskRows},
 };
 
@@ -32,8 +32,6 @@ pub enum Rows {
     Namespace(Namespace),
     /// A plan and its items.
     Plan(PlanRows),
-    /// A register of the mesh.
-    Register(RegisterRow),
     /// Nothing but the memory that it was purged. It is stored nowhere and part of no hash: the op on the log is what
     /// remembers it, for as long as the log has it.
     Purged(Purged),
@@ -92,9 +90,12 @@ pub enum Refusal {
     /// The plan machine refused it.
     #[error(transparent)]
     Plan(#[from] plan::Refusal),
-    /// The register refused it.
-    #[error(transparent)]
-    Register(#[from] register::Refusal),
+    /// It is about a register of a mesh, and a node alone folds none.
+    #[error("{register} is a register of a mesh, and this node is in none")]
+    NoMesh {
+        /// Which register.
+        register: Register,
+    },
 }
 
 /// A rule that does not hold.
@@ -115,9 +116,6 @@ pub enum Invalid {
     /// Of a plan.
     #[error(transparent)]
     Plan(#[from] plan::Invalid),
-    /// Of a register.
-    #[error(transparent)]
-    Register(#[from] register::Invalid),
 }
 
 /// Applies `op` to the rows of its scope. A refusal has changed neither rows nor effects.
@@ -170,12 +168,7 @@ fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Resul
             *rows = own.map(Rows::Plan);
             Ok(outcome?)
         }
-        (Scope::Register(_), before @ (None | Some(Rows::Register(_)))) => {
-            let mut own = before.and_then(Rows::into_register);
-            let outcome = register::apply(&mut own, op);
-            *rows = own.map(Rows::Register);
-            Ok(outcome?)
-        }
+        (Scope::Register(register), None) => Err(Refusal::NoMesh { register }),
         (Scope::Log, None) => match &op.body {
             Body::Checkpoint { pos, heads, state } => Ok(checkpoint::check(*pos, heads, *state)?),
             Body::AuditEvent { .. } => Ok(()),
@@ -212,7 +205,6 @@ pub fn validate(rows: &Rows) -> Result<(), Invalid> {
         Rows::Repository(rows) => Ok(lock::validate(rows)?),
         Rows::Namespace(row) => Ok(namespace::validate(row)?),
         Rows::Plan(rows) => Ok(plan::validate(rows)?),
-        Rows::Register(row) => Ok(register::validate(row)?),
         Rows::Purged(_) => Ok(()),
     }
 }
@@ -245,7 +237,6 @@ impl Rows {
             Self::Repository(rows) => rows.repository.head,
             Self::Namespace(row) => row.head,
             Self::Plan(rows) => rows.plan.head,
-            Self::Register(row) => row.head,
             Self::Purged(purged) => purged.at,
         }
     }
@@ -268,15 +259,6 @@ impl Rows {
     /// The plan, if it is one.
     pub fn plan(&self) -> Option<&PlanRows> {
         if let Self::Plan(rows) = self { Some(rows) } else { None }
-    }
-
-    /// The register, if it is one.
-    pub fn register(&self) -> Option<&RegisterRow> {
-        if let Self::Register(row) = self { Some(row) } else { None }
-    }
-
-    fn into_register(self) -> Option<RegisterRow> {
-        if let Self::Register(row) = self { Some(row) } else { None }
     }
 
     fn into_task(self) -> Option<TaskRows> {

@@ -13,7 +13,7 @@ use crate::{
     namespace::Namespace,
     op::append,
     plan::{Item, Plan, PlanRows},
-    register::{Register, RegisterRow},
+    register::Register,
     task::{Step, Task, TaskRows},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -99,7 +99,6 @@ impl StateHash {
             Rows::Repository(rows) => Self::of_repository(rows),
             Rows::Namespace(row) => Self(encode_namespace(row, &mut Vec::new()).0),
             Rows::Plan(rows) => Self::of_plan(rows),
-            Rows::Register(row) => Self(encode_register(row, &mut Vec::new()).0),
             Rows::Purged(_) => Self::default(),
         }
     }
@@ -184,11 +183,6 @@ pub fn encode_plan_item(plan: PlanId, item: &Item, out: &mut Vec<u8>) -> RowSum 
     encode(RowKey::PlanItem(plan, item.id), item, out)
 }
 
-/// Writes the register's row over `out` and gives its sum.
-pub fn encode_register(row: &RegisterRow, out: &mut Vec<u8>) -> RowSum {
-    encode(RowKey::Register(row.words.register()), row, out)
-}
-
 /// The row with these bytes, if they have this sum.
 pub fn decode<T: DeserializeOwned>(key: RowKey, bytes: &[u8], sum: RowSum) -> Result<T, Error> {
     if sum_of(key, bytes) != sum {
@@ -205,7 +199,8 @@ pub fn decode<T: DeserializeOwned>(key: RowKey, bytes: &[u8], sum: RowSum) -> Re
     }
 }
 
-fn encode<T: Serialize>(key: RowKey, row: &T, out: &mut Vec<u8>) -> RowSum {
+/// Writes the row over `out` and gives its sum.
+pub fn encode<T: Serialize>(key: RowKey, row: &T, out: &mut Vec<u8>) -> RowSum {
     out.clear();
     out.push(VERSION);
     append(row, out);

@@ -1,14 +1,32 @@
-//! What goes on between nodes.
+//! The rules of several nodes: what a node needs besides its own kernel when others write, too.
 //!
-//! For now there is one room, [`bus`]: signed messages between two programs that know each other's keys, each taken once, in order,
-//! and spooled while the other one is away. It does no I/O: it hands out bytes to send and takes bytes in, and whoever embeds
-//! it has the link, the clock and the randomness. By default it remembers in memory and leaves no file behind (A3).
+//! Like the kernel, everything here is a function of its arguments: no clock, no randomness, no I/O and no hash map to iterate.
+//! No daemon runs any of it yet. The simulator does: it puts [`peer::Peer`]s into networks that lose, double and delay.
 //!
-//! With the feature `sqlite` there is a store that outlives the process. It is the one exception to the rule that concrete
-//! stores are known to the binary alone: whoever embeds a bus has no binary of ours to choose one for it.
+//! ```text
+//!  peer         the driver of one node of a mesh in which every node writes a feed: all of the below, joined
+//!  feed, sync   signed logs, and how nodes bring each other up to date
+//!  fold         ops of many authors to the same rows, in whatever order they arrive; seals, standings, the roster
+//!  register     what the owner says about the mesh;  mandate  judges each op by it;  capability, route
+//!  membership   who is alive;  work  how a worker behaves among others
+//!  fence, write_queue, reconcile, handoff, breaker   one coordinator, outages, and what becomes of late writes
+//!  auth         credentials, sealed for one node
+//! ```
 
-pub mod bus;
-#[cfg(feature = "sqlite")]
-pub mod sqlite;
-
-pub use bus::{Bus, Drain};
+pub mod auth;
+pub mod breaker;
+pub mod capability;
+pub mod feed;
+pub mod fence;
+pub mod fold;
+pub mod handoff;
+pub mod mandate;
+pub mod membership;
+pub mod peer;
+pub mod reconcile;
+pub mod register;
+pub mod route;
+pub mod rows;
+pub mod sync;
+pub mod work;
+pub mod write_queue;

@@ -4,7 +4,7 @@
 //! the other, so that each tree is walked along its right edge. New rows are INSERTed and old ones UPDATEd by key, never
 //! "or replaced": a row that is there when it should not be, or the other way round, is a conflict and undoes it all.
 
-use crate::{columns, head, life, mesh, scopes, spends};
+use crate::{columns, head, life, scopes, spends, traffic};
 use relaymesh_core::{hash::Hash, row::RowSum};
 use relaymesh_store::{Batch, Content, Error, IdempotencyRow, KeyPut, StepPut, TaskPut};
 use rusqlite::{CachedStatement, Connection};
@@ -210,7 +210,7 @@ fn journals(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
         put.execute((&beat.worker.to_bytes()[..], columns::time(beat.at_ms)))?;
     }
     spends::write(connection, &batch.spends)?;
-    mesh::rows::write(connection, &batch.mesh)
+    traffic::write(connection, &batch.traffic)
 }
 
 /// What SQLite's refusal of a row means to the caller.

@@ -28,13 +28,14 @@ mod columns;
 mod commit;
 mod connect;
 mod failure;
+#[cfg(any(test, feature = "faults"))]
+pub mod faults;
 mod flush;
 mod gauges;
 mod head;
 mod health;
 mod life;
 mod lock;
-pub mod mesh;
 mod modes;
 mod options;
 mod poison;
@@ -52,6 +53,7 @@ mod space;
 mod spends;
 mod stats;
 mod store;
+mod traffic;
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +61,6 @@ mod tests;
 pub use blobs::{FileBlobs, NewBlob};
 pub use gauges::{Gauges, Lane};
 pub use health::{BlobNames, Room};
-pub use mesh::SqliteMeshStore;
 pub use options::{Options, Sync};
 pub use reader::SqliteReader;
 pub use recover::Recovery;

@@ -3,7 +3,9 @@
 //! A reader takes no lock of the root, so `relaymesh task list` works while another process does the work, and on a store
 //! that has lost its memory. Answers made of two statements are read in one transaction, so they are of one moment.
 
-use crate::{Root, blobs, check, columns, connect, failure, head, life, mesh, rows, scopes, sidecar::Sidecar, spends};
+use crate::{
+    Root, blobs, check, columns, connect, failure, head, life, rows, scopes, sidecar::Sidecar, spends, traffic,
+};
 use relaymesh_core::{
     hash::Hash,
     id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
@@ -15,7 +17,7 @@ use relaymesh_core::{
 };
 use relaymesh_store::{
     Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
-    StoredOp, TaskFilter, mesh::Kept,
+    StoredOp, TaskFilter, traffic::Kept,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::Path;
@@ -262,8 +264,8 @@ impl Reader for SqliteReader {
         spends::of_task(&self.connection, task)
     }
 
-    fn mesh(&mut self) -> Result<Kept, Error> {
-        self.at_one_moment(mesh::rows::load)
+    fn traffic(&mut self) -> Result<Kept, Error> {
+        self.at_one_moment(traffic::load)
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

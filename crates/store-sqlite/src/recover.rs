@@ -11,9 +11,10 @@
 use crate::{
     Options, Root, SqliteStore, check, connect, failure, head,
     lock::Lock,
-    mesh, modes, schema,
+    modes, schema,
     sidecar::Sidecar,
     store::{mark, now_ms},
+    traffic,
 };
 use relaymesh_core::op::Chain;
 use relaymesh_store::{Error, Head};
@@ -71,7 +72,7 @@ impl SqliteStore {
         let kept_wal = keep_wal(&root, epoch)?;
         let head = begin_epoch(&old, epoch);
         // Before the head: a crash between the two costs an epoch, the other way round it would cost the promise.
-        mesh::rows::begin_epoch(&connection, now_ms())?;
+        traffic::begin_epoch(&connection, now_ms())?;
         head::update(&connection, &head).map_err(|error| failure::sqlite("cannot begin the new epoch", &error))?;
         let sidecar = match sidecar {
             Some(mut sidecar) => {

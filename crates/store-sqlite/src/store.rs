@@ -49,8 +49,9 @@ pub struct SqliteStore {
     wal: checkpoint::Wal,
     pub(crate) poison: Poison,
     root: Root,
-    #[cfg(test)]
-    pub(crate) faults: crate::tests::Faults,
+    /// Failures on purpose.
+    #[cfg(any(test, feature = "faults"))]
+    pub faults: crate::faults::Faults,
     _lock: Lock,
 }
 
@@ -83,6 +84,16 @@ impl SqliteStore {
     /// Where the store lies.
     pub fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// `Poisoned`, if a write or a sync was seen to fail: from then on nobody knows what is durable (D2).
+    pub fn check_poison(&self) -> Result<(), Error> {
+        self.poison.check()
+    }
+
+    /// Takes no more writes, because `cause` leaves unknown what is durable. Gives the error that says so.
+    pub fn set_poison(&self, cause: impl std::fmt::Display) -> Error {
+        self.poison.set(cause)
     }
 
     /// Gives room that is free in the database back to the file system. Takes as long as writing the whole of it, and as
@@ -155,21 +166,21 @@ impl SqliteStore {
             wal,
             poison,
             root,
-            #[cfg(test)]
-            faults: crate::tests::Faults::default(),
+            #[cfg(any(test, feature = "faults"))]
+            faults: crate::faults::Faults::default(),
             _lock: lock,
         })
     }
 
     /// Runs one of the three statements that make a transaction.
     fn run(&mut self, sql: &'static str) -> rusqlite::Result<()> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "faults"))]
         self.faults.meet(sql)?;
         self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
     fn write(&mut self, batch: &Batch) -> Result<Vec<Hash>, Failure> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "faults"))]
         self.faults.meet("WRITE")?;
         commit::write(&self.connection, batch)
     }

@@ -10,7 +10,7 @@ use relaymesh_core::{
     task::{Status, Task, spec::IdempotencyKey},
 };
 
-use crate::{Content, ContentKey, Error, Run, ScopePut, Spend, StepKey, mesh::Changes, traits::Queue};
+use crate::{Content, ContentKey, Error, Run, ScopePut, Spend, StepKey, traffic::Changes, traits::Queue};
 
 /// Where a log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct Batch {
     /// Journal: what was used.
     pub spends: Vec<Spend>,
     /// Journal: traffic with other nodes, that is inbound (nonces and marks) and the outbox (D15).
-    pub mesh: Changes,
+    pub traffic: Changes,
 }
 
 impl Batch {
@@ -88,7 +88,7 @@ impl Batch {
             conflicts: Vec::new(),
             heartbeats: Vec::new(),
             spends: Vec::new(),
-            mesh: Changes::default(),
+            traffic: Changes::default(),
         }
     }
 
@@ -117,7 +117,7 @@ impl Batch {
             && self.conflicts.is_empty()
             && self.heartbeats.is_empty()
             && self.spends.is_empty()
-            && self.mesh.is_empty()
+            && self.traffic.is_empty()
     }
 }
 

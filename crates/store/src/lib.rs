@@ -12,10 +12,10 @@ pub mod error;
 pub mod key;
 pub mod life;
 pub mod memory;
-pub mod mesh;
 pub mod saved;
 pub mod scope;
 pub mod spend;
+pub mod traffic;
 pub mod traits;
 pub mod verify;
 

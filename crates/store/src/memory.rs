@@ -7,14 +7,14 @@
 //! A [`Disk`] is what outlives a [`MemoryStore`]: drop the store, open the disk again, and what was committed is there.
 //! Faults are asked for on the disk, because that is where they happen.
 
-mod mesh;
 mod state;
+mod traffic;
 
 use crate::{
     Batch, Blob, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader,
     Spend, StepKey, Store, StoredOp, TaskFilter, TaskPut,
-    mesh::Kept,
     scope::{Part, ScopeRow},
+    traffic::Kept,
 };
 use relaymesh_core::{
     budget::Amount,
@@ -373,8 +373,8 @@ impl Reader for MemoryReader {
         Ok(known.iter().filter(|((.., other), _)| *other == task).map(spend).collect())
     }
 
-    fn mesh(&mut self) -> Result<Kept, Error> {
-        Ok(self.read()?.mesh.kept())
+    fn traffic(&mut self) -> Result<Kept, Error> {
+        Ok(self.read()?.traffic.kept())
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

@@ -5,6 +5,7 @@
 //! looked up beside them; the machine that they belong to is known by the scope.
 
 use crate::{Batch, Error};
+use relaymesh_core::register::Register;
 use relaymesh_core::{
     id::{ItemId, LeaseToken, MessageId, NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     kernel::Rows,
@@ -12,13 +13,12 @@ use relaymesh_core::{
     lock::{Lock, Repository, RepositoryRows},
     message::{Message, State, Thread, ThreadRows},
     name::Name,
-    namespace::{self, Namespace},
+    namespace::Namespace,
     op::Scope,
     plan::{Item, Plan, PlanRows},
-    register::{Register, RegisterRow},
     row::{
         self, RowKey, RowSum, encode_lock, encode_message, encode_namespace, encode_plan, encode_plan_item,
-        encode_register, encode_repository, encode_thread,
+        encode_repository, encode_thread,
     },
 };
 use serde::de::DeserializeOwned;
@@ -126,7 +126,6 @@ enum Row<'a> {
     Namespace(&'a Namespace),
     Plan(&'a Plan),
     Item(&'a Plan, &'a Item),
-    Register(&'a RegisterRow),
 }
 
 impl SavedScope {
@@ -166,7 +165,7 @@ impl SavedScope {
 impl Row<'_> {
     fn part(&self) -> Part {
         match self {
-            Self::Repository(_) | Self::Thread(_) | Self::Namespace(_) | Self::Plan(_) | Self::Register(_) => None,
+            Self::Repository(_) | Self::Thread(_) | Self::Namespace(_) | Self::Plan(_) => None,
             Self::Lock(_, lock) => Some(lock.token.to_bytes()),
             Self::Message(_, message) => Some(message.draft.id.to_bytes()),
             Self::Item(_, item) => Some(item.id.to_bytes()),
@@ -182,7 +181,6 @@ impl Row<'_> {
             Self::Namespace(row) => Mark { rev: row.rev, fence: 0, sum },
             Self::Plan(row) => Mark { rev: row.rev, fence: 0, sum },
             Self::Item(_, item) => Mark { rev: item.rev, fence: made_by(item), sum },
-            Self::Register(row) => Mark { rev: row.rev, fence: 0, sum },
         }
     }
 
@@ -195,7 +193,6 @@ impl Row<'_> {
             Self::Namespace(row) => encode_namespace(row, bytes),
             Self::Plan(row) => encode_plan(row, bytes),
             Self::Item(plan, item) => encode_plan_item(plan.id, item, bytes),
-            Self::Register(row) => encode_register(row, bytes),
         }
     }
 
@@ -208,8 +205,6 @@ impl Row<'_> {
             Self::Namespace(row) => (row.name.clone(), row.name.as_str(), None),
             Self::Plan(row) => (row.namespace.clone(), "", None),
             Self::Item(plan, item) => (plan.namespace.clone(), item.title.as_str(), None),
-            // A register is of the whole mesh: it lies where everybody may look.
-            Self::Register(_) => (default_namespace(), "", None),
         };
         let message = if let Self::Message(_, message) = self { Some(lookup(message)) } else { None };
         let rested_ms = if let Self::Thread(rows) = self { rested_ms(rows) } else { None };
@@ -262,7 +257,6 @@ fn of(rows: &Rows) -> Vec<Row<'_>> {
             let items = rows.items.values().map(|item| Row::Item(&rows.plan, item));
             std::iter::once(Row::Plan(&rows.plan)).chain(items).collect()
         }
-        Rows::Register(row) => vec![Row::Register(row)],
         Rows::Thread(rows) => {
             let messages = rows.messages.values().map(|message| Row::Message(&rows.thread, message));
             std::iter::once(Row::Thread(rows)).chain(messages).collect()
@@ -279,7 +273,7 @@ pub fn assemble(scope: Scope, rows: Vec<StoredRow>) -> Result<Option<Rows>, Erro
     }
     let part = |row: &StoredRow| row.0.unwrap_or_default();
     match scope {
-        Scope::Task(_) | Scope::Log => Err(damaged(scope, &"its rows do not lie here")),
+        Scope::Task(_) | Scope::Log | Scope::Register(_) => Err(damaged(scope, &"its rows do not lie here")),
         Scope::Repository(id) => {
             let repository: Repository = decode(scope, RowKey::Repository(id), &own)?;
             let lock = |row: StoredRow| {
@@ -313,15 +307,7 @@ pub fn assemble(scope: Scope, rows: Vec<StoredRow>) -> Result<Option<Rows>, Erro
             let items = rows.map(item).collect::<Result<BTreeMap<_, _>, Error>>()?;
             Ok(Some(Rows::Plan(PlanRows { plan, items })))
         }
-        Scope::Register(register) => match rows.next() {
-            Some(_) => Err(damaged(scope, &"a register has one row, and there are more")),
-            None => Ok(Some(Rows::Register(decode(scope, RowKey::Register(register), &own)?))),
-        },
     }
-}
-
-fn default_namespace() -> Name {
-    namespace::DEFAULT.parse().unwrap_or_else(|_| unreachable!("the default is a name"))
 }
 
 fn decode<T: DeserializeOwned>(scope: Scope, key: RowKey, row: &StoredRow) -> Result<T, Error> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Batch, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Spend, StepKey, StoredOp,
-    mesh::Kept,
+    traffic::Kept,
 };
 use relaymesh_core::{
     hash::Hash,
@@ -150,7 +150,7 @@ pub trait Reader: Send + 'static {
     fn spends_for(&mut self, task: TaskId) -> Result<Vec<Spend>, Error>;
 
     /// All that is kept of the traffic with other nodes: read once, at the start. What waits in the outbox is checked against its sum.
-    fn mesh(&mut self) -> Result<Kept, Error>;
+    fn traffic(&mut self) -> Result<Kept, Error>;
 
     /// How many tasks and steps there are: for checks, not for hot paths.
     fn counts(&mut self) -> Result<(u64, u64), Error>;

@@ -11,9 +11,9 @@ use relaymesh_core::{
     namespace::Namespace,
     op::{Body, ExpireReason, HeldLock, HeldMessage, Kind, Scope, SeenItem},
     plan::{Item, ItemKind, NewItem, Plan, Status},
-    register::Register,
     task::Lease,
 };
+use relaymesh_mesh::register::Register;
 
 /// Every scope in turn.
 pub(crate) fn scope(turn: u64) -> Scope {

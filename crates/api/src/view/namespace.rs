@@ -122,7 +122,7 @@ pub fn find(reader: &mut (impl Reader + ?Sized), looked: &mut dyn FnMut(u64)) ->
                     let listed = found.entry(row.name.clone()).or_default();
                     listed.made = Some(row);
                 }
-                Some(Rows::Task(_) | Rows::Plan(_) | Rows::Register(_) | Rows::Purged(_)) | None => {}
+                Some(Rows::Task(_) | Rows::Plan(_) | Rows::Purged(_)) | None => {}
             }
         }
     }

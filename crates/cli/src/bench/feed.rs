@@ -3,21 +3,23 @@
 use super::ms;
 use crate::error::{Code, Error};
 use rand::{SeedableRng as _, rngs::StdRng};
+use relaymesh_bus::sign::Signer;
 use relaymesh_core::{
     backoff::Backoff,
     content::{ContentRef, Media},
-    feed::{Admission, Branch, FeedId, FeedLog as _, MemoryFeedLog, Place, Run, SignedHead},
-    fold::Fold,
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, TaskId, WorkerId},
-    kernel::Rows,
+    id::{LeaseToken, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
     op::{Body, Held, Scope},
-    peer::{Command, Config, Peer, Start},
-    sign::Signer,
     task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+};
+use relaymesh_mesh::{
+    feed::{Admission, Branch, FeedId, FeedLog as _, MemoryFeedLog, Place, Run, SignedHead},
+    fold::Fold,
+    peer::{Command, Config, Peer, Start},
+    rows::Rows,
 };
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -116,7 +118,7 @@ fn claim(peer: &Peer<StdRng>, task: TaskId, number: u64) -> (Body, LeaseToken) {
 }
 
 /// Tasks submitted, claimed and completed here.
-fn authored(tasks: u64) -> Result<(Peer<StdRng>, f64), relaymesh_core::peer::Refused> {
+fn authored(tasks: u64) -> Result<(Peer<StdRng>, f64), relaymesh_mesh::peer::Refused> {
     let mut peer = peer();
     let result = ContentRef::of(Media::Text, b"done");
     let begun = Instant::now();
@@ -141,7 +143,7 @@ fn authored(tasks: u64) -> Result<(Peer<StdRng>, f64), relaymesh_core::peer::Ref
 }
 
 /// The same ops as they come from a peer: decoded, verified, kept, folded.
-fn folded(log: &MemoryFeedLog) -> Result<(Fold, f64), relaymesh_core::feed::Refusal> {
+fn folded(log: &MemoryFeedLog) -> Result<(Fold, f64), relaymesh_mesh::feed::Refusal> {
     let (runs, ops) = runs(log);
     let mut fold = Fold::of_mesh(Signer::from_seed(&[7; 32]).public_key());
     let mut here = MemoryFeedLog::default();
@@ -172,7 +174,7 @@ fn runs(log: &MemoryFeedLog) -> (Vec<Vec<u8>>, u64) {
 
 fn signatures() -> (f64, f64) {
     let signer = Signer::from_seed(&[7; 32]);
-    let feed = FeedId { origin: NodeId::of_key(&signer.public_key()), origin_epoch: 1 };
+    let feed = FeedId { origin: signer.public_key().node(), origin_epoch: 1 };
     let as_of = Hlc { wall_ms: 1, logical: 0, node: feed.origin };
     let begun = Instant::now();
     let heads: Vec<SignedHead> = (1..=u64::from(SIGNATURES))
@@ -188,7 +190,7 @@ fn signatures() -> (f64, f64) {
 
 /// A step that is claimed and given back again and again, and a word that comes after all of that and is dated before it.
 fn late() -> Result<f64, Error> {
-    let failed = |error: relaymesh_core::peer::Refused| Error::new(Code::Damaged, error.to_string());
+    let failed = |error: relaymesh_mesh::peer::Refused| Error::new(Code::Damaged, error.to_string());
     let mut peer = peer();
     let task = TaskId::new(1, 1);
     peer.handle_command(command(task, schedule(1)), 1_000).map_err(failed)?;
@@ -244,7 +246,7 @@ fn peer_header(peer: &Peer<StdRng>, hlc: Hlc, number: u64) -> relaymesh_core::op
 }
 
 /// What it costs to keep the hash of all rows, an op, and to make all of it.
-fn state_hash(tasks: u64) -> Result<(f64, f64), relaymesh_core::peer::Refused> {
+fn state_hash(tasks: u64) -> Result<(f64, f64), relaymesh_mesh::peer::Refused> {
     let (mut peer, _) = authored(tasks)?;
     let rounds = 200u64;
     let mut spent = Duration::ZERO;

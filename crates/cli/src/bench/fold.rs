@@ -3,7 +3,6 @@
 use super::{load, ms};
 use crate::error::{Code, Error};
 use relaymesh_core::{
-    fold::Fold,
     hash::Hash,
     hlc::Hlc,
     id::{LeaseToken, NodeId, OpId, TaskId, WorkerId},
@@ -12,6 +11,7 @@ use relaymesh_core::{
     op::{Body, Header, Held, Op, Scope, WriteClass},
     task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
 };
+use relaymesh_mesh::fold::Fold;
 use relaymesh_runtime::{rebuild, upkeep};
 use relaymesh_store::{Reader, verify};
 use relaymesh_store_sqlite::{Options, SqliteReader, SqliteStore, Sync};
@@ -233,7 +233,7 @@ mod tests {
         let mut fold = Fold::of(ops);
         let epoch = |fold: &Fold| fold.all_rows().next().and_then(|rows| rows.task()).map(|rows| rows.steps[0].epoch);
         assert_eq!(epoch(&fold), Some(500));
-        assert_eq!(fold.insert(late), relaymesh_core::fold::Arrival::Late);
+        assert_eq!(fold.insert(late), relaymesh_mesh::fold::Arrival::Late);
         assert_eq!(epoch(&fold), Some(500));
     }
 }

@@ -130,7 +130,7 @@ impl Chain {
     }
 
     /// The same for a hash that was just computed from this chain's head and `bytes`.
-    pub(crate) fn follow(&mut self, pos: u64, bytes: &[u8], hash: Hash) -> Result<Op, Break> {
+    pub fn follow(&mut self, pos: u64, bytes: &[u8], hash: Hash) -> Result<Op, Break> {
         let op = Op::decode(pos, bytes).map_err(|error| Break::Decode { pos, error })?;
         let header = &op.header;
         if (header.origin, header.origin_epoch) != (self.origin, self.origin_epoch) {

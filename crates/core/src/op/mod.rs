@@ -17,7 +17,8 @@ mod via;
 
 pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind, SeenItem};
 pub use chain::{Break, Chain, ChainHead, Link, link_hash};
-pub(crate) use patterns::{
+#[doc(hidden)]
+pub use patterns::{
     lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies,
 };
 pub use via::{VIA_FIELD_BYTES_MAX, Via};
@@ -227,7 +228,7 @@ impl Op {
 }
 
 /// Appends the postcard form. Encoding into memory cannot fail for the types of this crate.
-pub(crate) fn append<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+pub fn append<T: Serialize>(value: &T, out: &mut Vec<u8>) {
     let taken = std::mem::take(out);
     *out = postcard::to_extend(value, taken).expect("plain data always encodes into memory");
 }

@@ -1,6 +1,8 @@
 //! The bodies of each machine, as patterns. A new kind that is in none of these lists does not compile.
 
 /// The bodies of the task machine, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! task_bodies {
     () => {
         $crate::op::Body::ScheduleJob { .. }
@@ -22,6 +24,8 @@ macro_rules! task_bodies {
 }
 
 /// The bodies of the lock machine, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! lock_bodies {
     () => {
         $crate::op::Body::AcquireLock { .. }
@@ -32,6 +36,8 @@ macro_rules! lock_bodies {
 }
 
 /// The bodies of the message machine, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! message_bodies {
     () => {
         $crate::op::Body::SendMessage { .. }
@@ -47,6 +53,8 @@ macro_rules! message_bodies {
 }
 
 /// The bodies about the log itself, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! log_bodies {
     () => {
         $crate::op::Body::Checkpoint { .. } | $crate::op::Body::AuditEvent { .. }
@@ -54,6 +62,8 @@ macro_rules! log_bodies {
 }
 
 /// The bodies of the namespace machine, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! namespace_bodies {
     () => {
         $crate::op::Body::CreateNamespace { .. }
@@ -61,6 +71,8 @@ macro_rules! namespace_bodies {
 }
 
 /// The bodies of the registers, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! register_bodies {
     () => {
         $crate::op::Body::RouteKind { .. }
@@ -75,6 +87,8 @@ macro_rules! register_bodies {
 }
 
 /// The bodies of the plan machine, as a pattern.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! plan_bodies {
     () => {
         $crate::op::Body::AddItem { .. }
@@ -85,4 +99,4 @@ macro_rules! plan_bodies {
     };
 }
 
-pub(crate) use {lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies};
+pub use {lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies};

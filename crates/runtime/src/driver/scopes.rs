@@ -211,6 +211,6 @@ pub(super) fn refused(refusal: Refusal) -> Error {
         | Refusal::Purged { .. }
         | Refusal::Log(_)
         | Refusal::Plan(_)
-        | Refusal::Register(_)) => Error::Indeterminate(format!("a bug: {other}")),
+        | Refusal::NoMesh { .. }) => Error::Indeterminate(format!("a bug: {other}")),
     }
 }

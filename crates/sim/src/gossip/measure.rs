@@ -1,7 +1,7 @@
 //! What is measured in one world, and what many worlds come to.
 
 use super::mesh::Mesh;
-use relaymesh_core::membership::Status;
+use relaymesh_mesh::membership::Status;
 use std::collections::BTreeSet;
 
 /// Until then the nodes find their pace; nothing is counted.

@@ -5,10 +5,8 @@ use crate::{
     time::{Agenda, MS},
 };
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
-use relaymesh_core::{
-    id::NodeId,
-    membership::{Config, Event, Identity, Membership, Status},
-};
+use relaymesh_core::id::NodeId;
+use relaymesh_mesh::membership::{Config, Event, Identity, Membership, Status};
 
 /// The nodes start within this time, so that their probes do not fall on one moment.
 const START_MS: u64 = 1_000;

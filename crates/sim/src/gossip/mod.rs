@@ -1,7 +1,7 @@
 //! Meshes of many nodes that only watch each other: how fast a death is noticed, how often the living are doubted, and
 //! what that costs.
 //!
-//! The machine is the one of production ([`relaymesh_core::membership`]); the network is here: a message takes between 1 and
+//! The machine is the one of production ([`relaymesh_mesh::membership`]); the network is here: a message takes between 1 and
 //! 20 ms or is lost. One seed decides everything. `cargo run -p relaymesh-sim --bin membership` measures and writes the
 //! page `docs/internals/membership.md`; the tests run what fits into them.
 

@@ -234,7 +234,6 @@ impl Ledger {
             Rows::Repository(rows) => drop(self.repositories.insert(rows.repository.id, rows)),
             Rows::Namespace(row) => drop(self.namespaces.insert(row.id, row)),
             Rows::Plan(rows) => drop(self.plans.insert(rows.plan.id, rows)),
-            Rows::Register(_) => {}
             Rows::Purged(_) => self.forget(op),
         }
     }

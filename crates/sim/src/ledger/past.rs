@@ -74,7 +74,7 @@ impl Past {
         match rows {
             Rows::Thread(rows) => self.keep_thread(now, op, rows),
             Rows::Repository(rows) => self.keep_repository(rows),
-            Rows::Namespace(_) | Rows::Plan(_) | Rows::Register(_) => {}
+            Rows::Namespace(_) | Rows::Plan(_) => {}
             Rows::Task(_) | Rows::Purged(_) => return,
         }
         self.since.entry(op.header.scope).or_insert(now);

@@ -7,20 +7,22 @@ use crate::{
 };
 use relaymesh_core::{
     backoff::Backoff,
-    capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
     content::{ContentRef, Media},
     hash::Hash,
     hlc::Hlc,
     id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, StepId, TaskId, ThreadId, WorkerId},
-    kernel::Rows,
     lanes::Priority,
     lock::{Case, Mode},
     message::Draft,
     name::Name,
     op::{Body, CancelMode, ExpireReason, HeldLock, Scope},
+    task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+};
+use relaymesh_mesh::{
+    capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
     peer::{Command, Refused},
     register::{Register, RegisterRow, Words},
-    task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    rows::Rows,
 };
 
 /// The kinds of work in here.
@@ -213,7 +215,7 @@ impl Node {
     fn take_some(&mut self, now: Ns, jitter: u64) -> Vec<Result<OpId, Refused>> {
         let (Some(peer), Some(at)) = (self.peer.as_ref(), self.now()) else { return Vec::new() };
         let wall_ms = self.wall_ms(now);
-        let kinds: relaymesh_core::capability::Kind = "x".parse().expect("a kind");
+        let kinds: relaymesh_mesh::capability::Kind = "x".parse().expect("a kind");
         let at = Hlc { wall_ms: wall_ms.max(at.wall_ms), ..at };
         let pending = peer.fold().pending(&kinds, self.id, at);
         let chosen = self.etiquette.choose(&pending, self.jobs.len(), wall_ms, jitter);
@@ -290,7 +292,7 @@ impl Node {
 
     fn release(&mut self) -> Option<(Scope, Body)> {
         let scope = Scope::Repository(RepositoryId::of(&name("default"), REPOSITORY));
-        let rows = self.peer.as_ref()?.fold().rows(scope)?.repository()?;
+        let rows = self.peer.as_ref()?.fold().rows(scope)?.node()?.repository()?;
         let own = rows.locks.values().find(|lock| lock.owner == self.id)?;
         Some((scope, Body::ReleaseLock { held: HeldLock { token: own.token, fence: own.fence } }))
     }

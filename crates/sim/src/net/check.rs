@@ -2,17 +2,19 @@
 
 use super::{actor::KINDS, holders::holders, node::Node, rumours::unmoved, sealed::sealed, world::World};
 use relaymesh_core::{
-    capability::Chain,
-    feed::{FeedLog, MemoryFeedLog},
-    fold::{Fold, Standing},
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, TaskId},
-    kernel::{Rows, validate},
-    membership::Status,
     op::{Body, Op, Scope},
-    peer::Peer,
     row::StateHash,
+};
+use relaymesh_mesh::{
+    capability::Chain,
+    feed::{FeedLog, MemoryFeedLog},
+    fold::{Fold, Standing},
+    membership::Status,
+    peer::Peer,
+    rows::{Rows, validate},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -216,7 +218,7 @@ fn all_ops(log: &MemoryFeedLog) -> Hash {
 fn bounded<R: rand_pcg::rand_core::Rng>(number: usize, peer: &Peer<R>) -> Verdict {
     peer.sync().validate().map_err(|rule| ("BOUNDED", format!("on node {number} it is not so that {rule}")))?;
     let waiting = peer.fold().waiting();
-    ensure(waiting <= relaymesh_core::fold::WAITING_MAX, "BOUNDED", || format!("on node {number} {waiting} ops wait"))
+    ensure(waiting <= relaymesh_mesh::fold::WAITING_MAX, "BOUNDED", || format!("on node {number} {waiting} ops wait"))
 }
 
 /// Nobody has proof that an honest node lies: that it wrote twice in one place, or dated an op before what it had promised.
@@ -376,7 +378,7 @@ impl Model {
         } else if let Body::DelegateUcan { ucan_bytes } = &op.body {
             let chain = Chain::decode(ucan_bytes).map_err(|error| error.to_string())?;
             let link = chain.links().last().ok_or("it is no chain")?;
-            let holder = NodeId::of_key(&link.delegation().aud);
+            let holder = link.delegation().aud.node();
             self.rights.entry(holder).or_default().insert(link.cid(), link.delegation().exp);
         } else if let Body::RevokeUcan { ucan_cid } = &op.body {
             self.rights.values_mut().for_each(|links| links.retain(|cid, _| cid != ucan_cid));

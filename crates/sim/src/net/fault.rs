@@ -5,10 +5,8 @@ use super::{
     world::{Event, World},
 };
 use crate::time::MS;
-use relaymesh_core::{
-    feed::{Linked, MemoryFeedLog},
-    hash::Hash,
-};
+use relaymesh_core::hash::Hash;
+use relaymesh_mesh::feed::{Linked, MemoryFeedLog};
 use std::collections::BTreeSet;
 
 /// How many feeds a node begins at most.

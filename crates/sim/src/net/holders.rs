@@ -6,11 +6,14 @@
 
 use super::check::{Verdict, ensure};
 use relaymesh_core::{
-    fold::{Fold, NoEffect},
     id::{LeaseToken, TaskId},
-    kernel::Refusal,
+    kernel,
     op::{Body, CancelMode, ExpireReason, Op, Scope},
     task,
+};
+use relaymesh_mesh::{
+    fold::{Fold, NoEffect},
+    rows::Refusal,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +26,9 @@ pub(super) fn holders<'a>(number: usize, fold: &Fold, ops: impl Iterator<Item = 
         let Scope::Task(task) = op.header.scope else { continue };
         let found = match fold.no_effect(op.header.scope, op.header.op_id) {
             None => model.took_effect(task, op),
-            Some(NoEffect::Refused(Refusal::Task(task::Refusal::Held { .. }))) => model.was_held(task, op),
+            Some(NoEffect::Refused(Refusal::Node(kernel::Refusal::Task(task::Refusal::Held { .. })))) => {
+                model.was_held(task, op)
+            }
             Some(NoEffect::Superseded { by } | NoEffect::KeyTaken { by }) => model.was_later(*by),
             Some(_) => Ok(()),
         };

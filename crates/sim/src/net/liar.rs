@@ -7,22 +7,24 @@
 use super::actor::{KINDS, command, grants, submit};
 use crate::rng::Rng;
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
+use relaymesh_bus::sign::Signer;
 use relaymesh_core::{
-    capability::{Chain as Ucan, Delegation, Link, Nonce},
     content::{ContentRef, Media},
-    feed::{FeedId, MemoryFeedLog, Place, SignedHead},
-    fold::Fold,
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
     id::{LeaseToken, NodeId, OpId, WorkerId},
-    kernel::Rows,
-    membership::{Config as MembershipConfig, Identity, Membership},
     op::{Body, Header, Held, Op, Scope, WriteClass},
+    task::Status,
+};
+use relaymesh_mesh::{
+    capability::{Chain as Ucan, Delegation, Link, Nonce},
+    feed::{FeedId, MemoryFeedLog, Place, SignedHead},
+    fold::Fold,
+    membership::{Config as MembershipConfig, Identity, Membership},
     peer::Channel,
     register::Register,
-    sign::Signer,
+    rows::Rows,
     sync::{Around, Frame, Frontier, Gate, Sync},
-    task::Status,
 };
 
 /// How many stories it tells at most.
@@ -73,7 +75,7 @@ impl Gate for Open {
 
 impl Liar {
     pub(super) fn new(signer: Signer, others: Vec<NodeId>, mut rng: Rng, now_ms: u64) -> Self {
-        let id = NodeId::of_key(&signer.public_key());
+        let id = signer.public_key().node();
         let mut draw = || Pcg64Mcg::seed_from_u64(rng.between(0, u64::MAX - 1));
         let mut membership =
             Membership::new(Identity { node: id, life: 1 }, MembershipConfig::default(), draw(), now_ms);

@@ -1,4 +1,4 @@
-//! A mesh in a hostile network: two to seven nodes, each a [`Peer`](relaymesh_core::peer::Peer) with its fold, its sync and its membership, on a
+//! A mesh in a hostile network: two to seven nodes, each a [`Peer`](relaymesh_mesh::peer::Peer) with its fold, its sync and its membership, on a
 //! simulated clock, disk and network.
 //!
 //! One seed decides everything, as in the world of one node. Frames are lost, late, doubled and overtaken; links fail in one direction or

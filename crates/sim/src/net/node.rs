@@ -2,14 +2,16 @@
 
 use crate::{rng::Rng, time::Ns};
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng as _};
+use relaymesh_bus::sign::{PublicKey, Signer};
 use relaymesh_core::{
-    feed::MemoryFeedLog,
     hlc::Hlc,
     id::{LeaseToken, NodeId, OpId, StepId},
-    membership,
     op::Held,
+};
+use relaymesh_mesh::{
+    feed::MemoryFeedLog,
+    membership,
     peer::{Commit, Config, Peer, Start},
-    sign::{PublicKey, Signer},
     sync,
     work::{Etiquette, LeaseWatch},
 };
@@ -76,7 +78,7 @@ impl Node {
         let signer = signer(number);
         Self {
             number,
-            id: NodeId::of_key(&signer.public_key()),
+            id: signer.public_key().node(),
             signer,
             peer: None,
             disk: MemoryFeedLog::default(),

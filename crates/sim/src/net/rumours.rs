@@ -8,8 +8,8 @@ use super::{
     liar::Liar,
 };
 use crate::rng::Rng;
-use relaymesh_core::{
-    id::NodeId,
+use relaymesh_core::id::NodeId;
+use relaymesh_mesh::{
     membership::{Identity, Status, frame::sample_of},
     peer::{Channel, Peer},
 };

@@ -5,11 +5,11 @@
 
 use super::check::{Verdict, ensure};
 use relaymesh_core::{
-    fold::Fold,
     hlc::Hlc,
     id::NodeId,
     op::{Body, ChainHead, Op, Scope},
 };
+use relaymesh_mesh::fold::Fold;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that took effect may count.

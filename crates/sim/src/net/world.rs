@@ -14,12 +14,8 @@ use crate::{
     rng::Rng,
     time::{Agenda, MS, Ns, SECOND},
 };
-use relaymesh_core::{
-    hash::Hash,
-    id::NodeId,
-    op::Body,
-    peer::{Channel, Commit, Refused},
-};
+use relaymesh_core::{hash::Hash, id::NodeId, op::Body};
+use relaymesh_mesh::peer::{Channel, Commit, Refused};
 
 /// How often the world looks whether everything has come to rest.
 const LOOK_EVERY: Ns = 2 * SECOND;

@@ -12,7 +12,7 @@ use relaymesh_core::{
 };
 use relaymesh_store::{
     Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
-    StoredOp, TaskFilter, memory::MemoryReader, mesh::Kept,
+    StoredOp, TaskFilter, memory::MemoryReader, traffic::Kept,
 };
 
 pub(crate) struct FaultyReader {
@@ -160,8 +160,8 @@ impl Reader for FaultyReader {
         self.read()?.spends_for(task)
     }
 
-    fn mesh(&mut self) -> Result<Kept, Error> {
-        self.read()?.mesh()
+    fn traffic(&mut self) -> Result<Kept, Error> {
+        self.read()?.traffic()
     }
 
     fn counts(&mut self) -> Result<(u64, u64), Error> {

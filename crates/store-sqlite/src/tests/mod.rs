@@ -3,7 +3,6 @@
 mod amnesia;
 mod damage;
 mod failures;
-mod faults;
 mod keys;
 mod locks;
 mod migrations;
@@ -11,19 +10,11 @@ mod plans;
 mod views;
 mod wal;
 
-pub(crate) use faults::Faults;
-
 use crate::{Options, Root, SqliteReader, SqliteStore};
 use relaymesh_core::{id::NodeId, id::TaskId};
 use relaymesh_store::{
     Store,
     contract::{author::Author, graph::Graph},
-};
-use std::{
-    future::Future,
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
 };
 use tempfile::TempDir;
 
@@ -81,25 +72,5 @@ impl World {
 
     pub(crate) fn open(&self) -> Result<SqliteStore, relaymesh_store::Error> {
         SqliteStore::open(self.root().folder(), &Options::default())
-    }
-}
-
-struct Bell(std::thread::Thread);
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Runs a future on this thread.
-pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Bell(std::thread::current())));
-    let (mut context, mut future) = (Context::from_waker(&waker), pin!(future));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
     }
 }

@@ -7,25 +7,17 @@ use super::{
     Backend,
     author::{Author, LEASE_MS, OWNERS, WORKERS},
     graph::{Graph, asking, name, step},
-    mesh, plans, scopes,
+    plans, scopes,
     snapshot::Snapshot,
 };
-use crate::{
-    Batch, Error, Reader, Store,
-    memory::MemoryStore,
-    mesh::{Changes, Limits, Traffic},
-    verify,
-};
+use crate::{Batch, Error, Reader, Store, memory::MemoryStore, verify};
 use relaymesh_core::{
     id::{TaskId, ThreadId},
-    inbound::Mark,
     kernel::Rows,
     lanes::Priority,
     message::State,
     op::{Body, CancelMode, Held, HeldLock, HeldMessage, Scope},
-    outbound::{self, OutboxId},
     plan::{Item, Status as ItemStatus},
-    sign::Fingerprint,
     task::{
         Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, RetryPolicy, StepSpec},
@@ -37,18 +29,26 @@ const COMMANDS_MAX: u64 = 12;
 
 /// Plays one history per seed on a fresh `A` and a fresh `B`, and stops at the first answer that differs.
 pub fn differential<A: Backend, B: Backend>(seeds: impl IntoIterator<Item = u64>) {
+    differential_with::<A, B, ()>(seeds, |(), _, _| {});
+}
+
+/// The same, and `beside` adds what it likes to each batch, from a state that begins anew with each seed.
+pub fn differential_with<A: Backend, B: Backend, T: Default>(
+    seeds: impl IntoIterator<Item = u64>,
+    beside: impl Fn(&mut T, &mut Dice, &mut Batch),
+) {
     for seed in seeds {
         let mut dice = Dice(seed);
         let (mut a, mut b) = (Side::<A>::new(), Side::<B>::new());
         let mut author = Author::resume(&mut a.store().reader().unwrap());
-        let mut traffic = Traffic::new(Limits::default());
+        let mut state = T::default();
         for commit in 0..COMMITS {
             for _ in 0..dice.below(COMMANDS_MAX) {
                 command(&mut author, &mut dice);
             }
             upkeep(&mut author, &mut dice, &mut a.store().reader().unwrap());
             let mut batch = author.take();
-            talk(&mut traffic, &mut dice, &mut batch.mesh);
+            beside(&mut state, &mut dice, &mut batch);
             a.commit(&batch);
             b.commit(&batch);
             if dice.below(4) == 0 && !batch.ops.is_empty() {
@@ -150,31 +150,6 @@ fn upkeep<R: Reader>(author: &mut Author, dice: &mut Dice, reader: &mut R) {
     match dice.below(6) {
         0 if reader.head().unwrap().chain.seq > 0 => _ = author.checkpoint(),
         1 | 2 => _ = author.drop_ops(reader, dice.index(60)),
-        _ => {}
-    }
-}
-
-/// Envelopes come, numbers are reserved, and something waits for a peer.
-fn talk(traffic: &mut Traffic, dice: &mut Dice, changes: &mut Changes) {
-    let peer = dice.below(3) as u8 + 1;
-    for _ in 0..dice.below(4) {
-        let Mark { epoch, sequence } =
-            traffic.high_water(&mesh::arrived(peer, 1, 1, 1).peer()).unwrap_or(Mark { epoch: 1, sequence: 0 });
-        let arrival = mesh::arrived(peer, epoch, (sequence + dice.below(3)).max(1), dice.below(1_000));
-        // A refusal is a possible answer.
-        let _ = traffic.admit(&arrival, changes);
-    }
-    let id = OutboxId(dice.below(20));
-    match dice.below(6) {
-        0 => _ = traffic.reserve(dice.below(9), changes),
-        1 | 2 => {
-            let (peer_fp, message) = (Fingerprint([peer; 32]), vec![peer; dice.index(50)]);
-            let item =
-                outbound::Item { peer_fp, message, not_before_ms: 9, expires_ms: u64::MAX, attempts: 0, reason: None };
-            drop(traffic.enqueue(item, changes));
-        }
-        3 => drop(traffic.fail(id, "unreachable", dice.below(99), changes)),
-        4 => drop(traffic.remove(id, changes)),
         _ => {}
     }
 }
@@ -299,10 +274,11 @@ fn graph(dice: &mut Dice, now_ms: u64) -> Graph {
 }
 
 /// SplitMix64: small, and the same everywhere.
-pub(super) struct Dice(pub(super) u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -310,7 +286,8 @@ impl Dice {
         (z ^ (z >> 31)) % end
     }
 
-    pub(super) fn index(&mut self, len: usize) -> usize {
+    /// A place in a list of `len`.
+    pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 }

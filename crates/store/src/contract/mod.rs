@@ -25,7 +25,6 @@ pub mod idempotency;
 pub mod journal;
 pub mod life;
 pub mod log;
-pub mod mesh;
 pub mod namespaces;
 pub mod plans;
 pub mod queues;
@@ -34,12 +33,11 @@ pub mod restart;
 pub mod rows;
 pub mod scopes;
 pub mod snapshot;
-pub mod traffic;
 pub mod world;
 
 use crate::{Error, Store};
 
-pub use differential::differential;
+pub use differential::{Dice, differential, differential_with};
 
 /// What a crate that implements a store gives to the suite.
 pub trait Backend {
@@ -173,19 +171,6 @@ macro_rules! contract_suite {
             a_journal_alone_moves_no_head,
             what_is_used_adds_up,
             what_is_used_does_not_overflow,
-        );
-        $crate::contract_area!($backend, traffic:
-            a_new_store_knows_of_no_traffic,
-            what_was_decided_is_restored_from_what_was_kept,
-            what_waits_comes_back_whole,
-            traffic_alone_moves_no_head,
-            an_effect_and_its_admission_are_one_commit,
-            a_refused_batch_leaves_neither_op_nor_nonce,
-            a_second_admission_takes_its_effect_along,
-            nonces_come_once_and_marks_only_grow,
-            numbers_of_a_sender_only_grow,
-            ids_of_the_outbox_are_given_once,
-            traffic_of_one_batch_is_in_order,
         );
         $crate::contract_area!($backend, atomicity:
             a_task_that_exists_is_not_created,

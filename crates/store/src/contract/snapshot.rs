@@ -5,7 +5,7 @@
 use super::author::{OWNERS, WORKERS};
 use crate::{
     ContentKey, Day, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey, StoredOp, TaskFilter,
-    mesh::Kept,
+    traffic::Kept,
 };
 use relaymesh_core::{
     id::{NodeId, ThreadId, WorkerId},
@@ -67,7 +67,7 @@ pub struct Snapshot {
     /// The repositories and namespaces at the horizon.
     pub snapshot: Vec<(Scope, Rows)>,
     /// Traffic with other nodes.
-    pub mesh: Kept,
+    pub traffic: Kept,
 }
 
 impl Snapshot {
@@ -103,7 +103,7 @@ impl Snapshot {
             snapshot: pages(|last: Option<&(Scope, Rows)>| {
                 reader.snapshot(last.map(|(scope, _)| *scope), PAGE).unwrap()
             }),
-            mesh: reader.mesh().unwrap(),
+            traffic: reader.traffic().unwrap(),
             head,
             tasks,
             rows,
@@ -139,7 +139,7 @@ impl Snapshot {
             rested,
             life,
             snapshot,
-            mesh
+            traffic
         );
     }
 }

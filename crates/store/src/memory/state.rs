@@ -3,7 +3,7 @@
 //! Invariant: a batch is checked as a whole before anything of it is applied, and applying it cannot fail. That is all
 //! there is to "all or none" in memory.
 
-use super::mesh::MeshRows;
+use super::traffic::TrafficRows;
 use crate::{
     Batch, Content, ContentKey, Day, Error, Head, IdempotencyRow, KeyPut, LeaseConflict, Life, Queue, Run, ScopePut,
     Spend, StepKey, StepPut, StoredOp, TaskPut,
@@ -47,7 +47,7 @@ pub(crate) struct State {
     pub(crate) conflicts: Vec<LeaseConflict>,
     pub(crate) heartbeats: BTreeMap<WorkerId, u64>,
     pub(crate) spends: BTreeMap<(Day, Name, Name, TaskId), Amount>,
-    pub(super) mesh: MeshRows,
+    pub(super) traffic: TrafficRows,
     /// Whether a writer lives.
     pub(crate) writer: bool,
     /// Reads that will fail.
@@ -78,7 +78,7 @@ impl State {
             conflicts: Vec::new(),
             heartbeats: BTreeMap::new(),
             spends: BTreeMap::new(),
-            mesh: MeshRows::default(),
+            traffic: TrafficRows::default(),
             writer: false,
             reads_to_fail: 0,
             fault: None,
@@ -166,7 +166,7 @@ impl State {
         if let Some(run) = batch.runs.iter().find(|run| run.stub.pos > horizon || run.first > run.stub.pos) {
             return Err(conflict(format!("ops {} to {} are not below {horizon}", run.first, run.stub.pos)));
         }
-        self.mesh.check(&batch.mesh)?;
+        self.traffic.check(&batch.traffic)?;
         check_rows("content", &self.content, batch.content.iter().map(|content| (content.key, true)))
     }
 
@@ -241,7 +241,7 @@ impl State {
             *sum = sum.plus(*amount);
         }
         // It was checked as a whole, so nothing of it is refused here.
-        let _ = self.mesh.put(&batch.mesh);
+        let _ = self.traffic.put(&batch.traffic);
     }
 
     fn put_key(&mut self, put: &KeyPut) {

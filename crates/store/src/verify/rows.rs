@@ -130,7 +130,7 @@ fn check_scopes<R: Reader>(reader: &mut R, sums: &mut Sums) -> Result<(), Proble
             let rows = reader.scope(*scope)?.ok_or(Problem::NoScope { scope: *scope })?;
             sums.state.0 = sums.state.0.wrapping_add(StateHash::of_rows(&rows).0);
             let due: Vec<u64> = match &rows {
-                Rows::Task(_) | Rows::Namespace(_) | Rows::Plan(_) | Rows::Register(_) | Rows::Purged(_) => Vec::new(),
+                Rows::Task(_) | Rows::Namespace(_) | Rows::Plan(_) | Rows::Purged(_) => Vec::new(),
                 Rows::Repository(rows) => rows.locks.values().map(|lock| lock.deadline_ms).collect(),
                 Rows::Thread(rows) => rows.messages.values().filter_map(scope::due_ms).collect(),
             };
