@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the release binary's own benchmark, so that what is measured is what is shipped.
+//! `cargo xtask bench`: the benchmarks, and the release binary beside them, which is what `runtime`, `api` and `agents` measure.
 
 use crate::run::{Cmd, Failure, Result, Workspace};
 use std::{
@@ -12,10 +12,12 @@ const TURNS: usize = 5_000;
 
 pub(crate) fn run(workspace: &Workspace, arguments: Vec<String>) -> Result {
     let arguments = with_benchmark(arguments);
-    let binary = workspace.release_binary()?;
+    let binary = workspace.release_binary()?.with_file_name("relaymesh-bench");
+    Cmd::cargo("build --release --locked -p relaymesh-bench").run(&workspace.root)?;
     let bench = |more: Vec<String>| {
-        let words = arguments.iter().cloned().chain(more);
-        words.fold(Cmd::new(&binary, "bench"), Cmd::arg).run(&workspace.root)
+        let (first, rest) = arguments.split_first().expect("a benchmark is named");
+        let words = rest.iter().cloned().chain(more);
+        words.fold(Cmd::new(&binary, first), Cmd::arg).run(&workspace.root)
     };
     if arguments.first().is_none_or(|first| first != "agents") {
         return bench(Vec::new());

@@ -20,6 +20,7 @@ use relaymesh_core::{
     },
     trace,
 };
+use relaymesh_daemon::{Home, Started};
 use relaymesh_runtime::driver::Caller;
 use std::{path::PathBuf, sync::Arc};
 
@@ -90,6 +91,19 @@ pub(crate) struct Context {
     pub(crate) remote: Option<Arc<Remote>>,
     /// Who asks; it stands on the log.
     pub(crate) caller: Caller,
+}
+
+impl Context {
+    /// The root, and who asks there.
+    pub(crate) fn home(&self) -> Home {
+        Home { root: self.root.clone(), caller: self.caller.clone() }
+    }
+
+    /// The root's daemon, started from this program if there is none; `extra` are more arguments for it.
+    pub(crate) fn daemon(&self, extra: &[String]) -> Result<Started, Error> {
+        let failed = |error| Error::new(Code::DaemonFailed, format!("cannot start the daemon: {error}"));
+        relaymesh_daemon::start(&std::env::current_exe().map_err(failed)?, &self.home(), extra)
+    }
 }
 
 impl Global {

@@ -11,16 +11,12 @@
 // `eprintln!` panics when nobody listens; `output::note` does not.
 #![warn(clippy::print_stderr)]
 
-mod agents;
 mod args;
 mod asked;
 mod backup;
 mod bell;
-#[allow(clippy::print_stderr, reason = "it measures, and what it says meanwhile is all for a person")]
-mod bench;
 mod bulk;
 mod commands;
-mod daemon;
 mod drive;
 mod error;
 mod exit;
@@ -33,14 +29,13 @@ mod lookup;
 mod output;
 mod progress;
 mod remote;
-mod root;
-mod secrets;
-mod session;
 mod settings;
 mod time;
 mod top;
 mod view;
 mod watch;
+
+use relaymesh_daemon::{agents, root, secrets, session};
 
 use args::Cli;
 use clap::{

@@ -2,7 +2,6 @@
 
 use crate::{
     args::Context,
-    daemon,
     error::{Code, Error},
     output, root,
     session::{self, Session, Work},
@@ -57,7 +56,7 @@ impl Link {
             )?)));
         }
         let is_new = !root::exists(&context.root);
-        let started = daemon::start(context)?;
+        let started = context.daemon(&[])?;
         if is_new && !started.was_there {
             output::note(&format!("note: made a new root in {}", context.root.display()));
         }

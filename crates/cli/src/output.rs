@@ -2,6 +2,7 @@
 
 use crate::args::Context;
 use relaymesh_core::task::Status;
+pub(crate) use relaymesh_daemon::text::{clean, note, short, table};
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
@@ -46,12 +47,7 @@ pub(crate) fn document(context: &Context, text: &str) {
     }
 }
 
-/// Says something that is not data, on a line of its own.
-pub(crate) fn note(text: &str) {
-    say(&format!("{text}\n"));
-}
-
-/// The same as it is. When nobody listens any more it is not said, and nothing else changes: talk is not what a command is for.
+/// Says something that is not data. When nobody listens any more it is not said, and nothing else changes: talk is not what a command is for.
 pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
@@ -101,36 +97,9 @@ pub(crate) fn painted(status: Status, text: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// The text without anything that a terminal would obey. Agents write errors, and a file may hold anything.
-pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
-}
-
-/// The first line, cleaned, at most `chars_max` long.
-pub(crate) fn short(text: &str, chars_max: usize) -> String {
-    let first = text.lines().next().unwrap_or_default();
-    let mut short: String = clean(first).chars().take(chars_max).collect();
-    if first.chars().count() > chars_max || text.lines().nth(1).is_some() {
-        short.push('…');
-    }
-    short
-}
-
 /// `1 task`, `2 tasks`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Lines with aligned columns; the last one is as long as it likes.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let aligned = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(aligned).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a table. On a terminal its lines are cut to the terminal's width; what is piped is whole.
@@ -163,21 +132,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_by_characters_not_bytes() {
-        let rows = [["STEP", "S"], ["ä→b", "✓ x"], ["longer", ""]].map(|row| row.map(str::to_owned).to_vec());
-        assert_eq!(table(&rows), "STEP    S\nä→b     ✓ x\nlonger");
-    }
-
-    #[test]
     fn a_line_that_is_too_long_is_cut_and_says_so() {
         assert_eq!(fitted("12345\n123456\näöüßéè", 5), "12345\n1234…\näöüß…");
         assert_eq!(fitted("abc", 80), "abc");
-    }
-
-    #[test]
-    fn a_terminal_gets_no_commands_from_data() {
-        assert_eq!(clean("a\x1b[31mb\tc\nd"), "a [31mb c\nd");
-        assert_eq!(short("first\nsecond", 40), "first…");
-        assert_eq!(short("abcdef", 3), "abc…");
     }
 }

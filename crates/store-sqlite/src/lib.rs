@@ -42,7 +42,6 @@ mod poison;
 mod pragma;
 mod reader;
 pub mod recover;
-pub mod reference;
 mod root;
 mod rows;
 mod schema;

@@ -1,8 +1,8 @@
 //! Who may depend on whom. The table is the architecture; the manifests have to agree with it.
 //!
-//! `cli → api → {runtime, mesh} → {agents, store} → core`, and a concrete store is known to the binary and to the fuzz targets alone. There is
-//! one exception: `mesh` names one behind a feature that is off, for whoever embeds a bus and has no binary of ours (A4). The
-//! simulator stands beside the binary: it drives the runtime, and nothing depends on it.
+//! `cli → daemon → api → runtime → {agents, store} → core` is what one machine runs; `mesh → bus → store → core` is what several nodes need.
+//! A concrete store is known to the daemon, the binary, the benchmarks and the fuzz targets alone. There is one exception: `bus` names one behind a
+//! feature that is off, for whoever embeds a bus and has no binary of ours (A4). Simulator and benchmarks stand beside the binary: nothing depends on them.
 
 use serde_json::Value;
 
@@ -28,29 +28,41 @@ const API: &str = "relaymesh-api";
 const CLI: &str = "relaymesh";
 const FUZZ: &str = "relaymesh-fuzz";
 const SIM: &str = "relaymesh-sim";
+const BUS: &str = "relaymesh-bus";
 const MESH: &str = "relaymesh-mesh";
+const DAEMON: &str = "relaymesh-daemon";
+const BENCH: &str = "relaymesh-bench";
 const FAKE: &str = "relaymesh-fake-model";
 
-const TABLE: [Arrows; 12] = [
+const TABLE: [Arrows; 15] = [
     Arrows { package: CORE, normal: &[], optional: &[], dev: &[] },
     Arrows { package: STORE, normal: &[CORE], optional: &[], dev: &[] },
     Arrows { package: SQLITE, normal: &[STORE, CORE], optional: &[], dev: &[] },
     Arrows { package: AGENTS, normal: &[CORE], optional: &[], dev: &[FAKE] },
     Arrows { package: RUNTIME, normal: &[AGENTS, STORE, CORE], optional: &[], dev: &[SQLITE] },
     // The tests of an embedded bus run on both stores: by a dependency on itself with the feature.
-    Arrows { package: MESH, normal: &[STORE, CORE], optional: &[SQLITE], dev: &[MESH] },
+    Arrows { package: BUS, normal: &[STORE, CORE], optional: &[SQLITE], dev: &[BUS, SQLITE] },
+    Arrows { package: MESH, normal: &[BUS, CORE], optional: &[], dev: &[] },
     Arrows { package: API, normal: &[RUNTIME, AGENTS, STORE, CORE], optional: &[], dev: &[] },
-    Arrows { package: CLI, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], optional: &[], dev: &[FAKE] },
+    Arrows { package: DAEMON, normal: &[API, RUNTIME, AGENTS, SQLITE, STORE, CORE], optional: &[], dev: &[] },
+    Arrows { package: CLI, normal: &[DAEMON, API, RUNTIME, AGENTS, SQLITE, STORE, CORE], optional: &[], dev: &[FAKE] },
     // A tool for developers: it calls every decoder, wherever it is.
-    Arrows { package: FUZZ, normal: &[CLI, MESH, SQLITE, STORE, CORE], optional: &[], dev: &[] },
-    Arrows { package: SIM, normal: &[RUNTIME, STORE, CORE], optional: &[], dev: &[] },
+    Arrows { package: FUZZ, normal: &[CLI, MESH, BUS, SQLITE, STORE, CORE], optional: &[], dev: &[] },
+    Arrows { package: SIM, normal: &[RUNTIME, MESH, BUS, STORE, CORE], optional: &[], dev: &[] },
+    // Benchmarks measure every part.
+    Arrows {
+        package: BENCH,
+        normal: &[DAEMON, API, RUNTIME, AGENTS, MESH, BUS, SQLITE, STORE, CORE],
+        optional: &[],
+        dev: &[],
+    },
     // A model that real agent tools talk to in tests.
     Arrows { package: FAKE, normal: &[], optional: &[], dev: &[] },
     Arrows { package: "xtask", normal: &[], optional: &[], dev: &[] },
 ];
 
 /// Packages whose code computes and does nothing else.
-const PURE: [&str; 2] = [CORE, STORE];
+const PURE: [&str; 4] = [CORE, STORE, BUS, MESH];
 
 const BANNED: [(&str, &str); 18] = [
     ("tokio", "an async runtime belongs to the runtime crate"),
@@ -113,7 +125,7 @@ fn wrong(arrows: &Arrows, target: &str, is_dev: bool, is_ours: bool) -> Option<(
         return None;
     }
     if target == SQLITE && !is_dev {
-        let remedy = "only the binary names a concrete store: take the Store trait instead";
+        let remedy = "only the daemon and the binary name a concrete store: take the Store trait instead";
         return Some((format!("{name} depends on {SQLITE}"), remedy.into()));
     }
     let kind = if is_dev { "its tests may use" } else { "it may depend on" };
@@ -165,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_concrete_store_is_for_the_binary_alone() {
-        assert!(found(RUNTIME, &[(SQLITE, None)])[0].contains("only the binary names a concrete store"));
+        assert!(found(RUNTIME, &[(SQLITE, None)])[0].contains("only the daemon and the binary name a concrete store"));
     }
 
     #[test]
@@ -177,7 +189,7 @@ mod tests {
             let packages: Vec<_> = known.chain([package]).collect();
             check(&Tree::of(&[]), &json!({ "workspace_root": "/w", "packages": packages })).len()
         };
-        assert_eq!([check(MESH, true), check(MESH, false), check(RUNTIME, true)], [0, 1, 1]);
+        assert_eq!([check(BUS, true), check(BUS, false), check(RUNTIME, true)], [0, 1, 1]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod arrows;
 mod examples;
 mod links;
 mod purity;
+mod reach;
 mod rows;
 mod sizes;
 mod source;
@@ -43,6 +44,7 @@ pub(crate) fn run(workspace: &Workspace, report: bool) -> Result {
         ("sources", tree.unreadable()),
         ("arrows", arrows::check(&tree, &workspace.metadata)),
         ("purity", purity::check(&tree)),
+        ("reach", reach::check(&tree)),
         ("sizes", sizes::check(&tree)),
         ("links", links::check(&tree)),
         ("rows", rows::check(&tree)),

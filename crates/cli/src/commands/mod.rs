@@ -5,7 +5,6 @@ pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod audit;
 pub(crate) mod backup;
-pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod dead;
 mod decide;
@@ -93,7 +92,6 @@ pub(crate) enum Command {
     Man(man::Args),
     #[command(hide = true)]
     Reference(reference::Args),
-    Bench(bench::Args),
 }
 
 impl Command {
@@ -136,7 +134,6 @@ impl Command {
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
             Self::Reference(args) => reference::run(&args, context),
-            Self::Bench(args) => bench::run(&args, context),
         }
     }
 }

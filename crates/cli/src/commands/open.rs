@@ -2,7 +2,6 @@
 
 use crate::{
     args::Context,
-    daemon,
     error::{Code, Error},
     exit::Exit,
     output, time,
@@ -27,7 +26,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     if !context.no_daemon {
-        daemon::start(context)?;
+        context.daemon(&[])?;
     }
     let failed = |error: std::io::Error| Error::new(Code::StoreIo, format!("cannot use the root: {error}"));
     let endpoint = Endpoint::read(&context.root).map_err(failed)?;

@@ -18,9 +18,7 @@ impl Command {
     /// What it is about.
     pub(crate) fn reach(&self) -> Reach {
         match self {
-            Self::Explain(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) | Self::Bench(_) => {
-                Reach::Program
-            }
+            Self::Explain(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) => Reach::Program,
             Self::Flow(command) => match command {
                 flow::Command::Schema => Reach::Program,
                 flow::Command::Check { .. } | flow::Command::Graph { .. } => Reach::Here,

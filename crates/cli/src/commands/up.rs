@@ -1,12 +1,7 @@
 //! `relaymesh up`
 
-use crate::{
-    args::Context,
-    daemon::{self, Form, Level, Manner},
-    error::Error,
-    exit::Exit,
-    output,
-};
+use crate::{args::Context, error::Error, exit::Exit, output};
+use relaymesh_daemon::{Form, Level, Manner};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -49,12 +44,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let form = if context.json { Form::Json } else { args.log_format };
     if !args.detach {
         let manner = Manner { is_child: args.child, form, level, flags: args.set.clone() };
-        return daemon::run(context, manner).map(|()| Exit::Done);
+        return relaymesh_daemon::run(&context.home(), manner).map(|()| Exit::Done);
     }
     let mut extra =
         vec![format!("--log-level={}", level.as_str()), format!("--log-format={}", args.log_format.as_str())];
     extra.extend(args.set.iter().map(|(name, value)| format!("--set={name}={value}")));
-    let started = daemon::start_with(context, &extra)?;
+    let started = context.daemon(&extra)?;
     if started.was_there && !args.set.is_empty() {
         output::note("note: the daemon that runs goes on with its own settings; --set counts when one is started");
     }

@@ -66,7 +66,7 @@ impl<'a> Ring<'a> {
         match (self, &context.remote) {
             (Self::Here(bell), _) => {
                 if !bell.wait(Some(at_most)) && !context.no_daemon {
-                    crate::daemon::start(context)?;
+                    context.daemon(&[])?;
                 }
             }
             (Self::There(events), Some(remote)) => {

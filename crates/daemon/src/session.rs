@@ -1,0 +1,139 @@
+//! A driver in this process, for the length of one command.
+
+use crate::{agents, root, secrets};
+use relaymesh_api::error::{Code, Error};
+use relaymesh_runtime::{
+    driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand, Watcher},
+    host::Host,
+    ledger::Books,
+    scripts::{Limits, News, Scripts},
+    settings::Settings,
+    world::Alert,
+};
+use relaymesh_store::{Reader as _, Store as _};
+use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
+
+/// A driver in this process.
+pub struct Session {
+    driver: Driver<SqliteStore>,
+    blobs: FileBlobs,
+    news: Option<News>,
+    caller: Caller,
+}
+
+/// Whether the session works on steps, or only writes down what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Ready steps are claimed and run.
+    Steps,
+    /// Nothing is claimed.
+    Nothing,
+}
+
+impl Session {
+    /// Starts a driver on the store.
+    pub fn start(
+        store: SqliteStore,
+        caller: &Caller,
+        settings: &Settings,
+        work: Work,
+        watchers: Vec<Watcher>,
+        alert: impl FnMut(Alert) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let floor_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
+        let mut config: Config = settings.config();
+        if work == Work::Nothing {
+            config.slots = 0;
+        }
+        let blobs = store.blobs();
+        let (node, folder) = (root::reader(&store)?.head()?.chain.origin, store.root().folder().to_owned());
+        let agents = match work {
+            Work::Steps => Some(agents::read(&folder)?),
+            Work::Nothing => None,
+        };
+        let results = blobs.clone();
+        let books = root::reader(&store)?;
+        let (mut failed, mut news) = (None, None);
+        let driver = Driver::start_watched(store, config, watchers, |handle| {
+            let scripts = agents.map(|agents| {
+                let ways = (handle.clone(), Box::new(books) as Box<dyn Books>);
+                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), results.clone(), ways)
+            });
+            let scripts = scripts.transpose().unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            });
+            news = scripts.as_ref().map(Scripts::news);
+            Host::new(floor_ms, results, scripts, handle.late(), alert)
+        })?;
+        if let Some(error) = failed {
+            return Err(Error::new(Code::StoreIo, format!("cannot watch over agents: {error}")));
+        }
+        // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
+        let until_ms = settings.retention().keys_until_ms(relaymesh_api::time::now_ms());
+        driver.handle().send(caller.clone(), Command::Life(LifeCommand::SweepKeys { until_ms }), drop);
+        Ok(Self { driver, blobs, news, caller: caller.clone() })
+    }
+
+    /// Where commands go.
+    pub fn handle(&self) -> &Handle {
+        self.driver.handle()
+    }
+
+    /// Where new agents are put, if this session works on steps.
+    pub fn news(&self) -> Option<News> {
+        self.news.clone()
+    }
+
+    /// Where long content goes.
+    pub fn blobs(&self) -> FileBlobs {
+        self.blobs.clone()
+    }
+
+    /// Hands a command over; the answer goes to `reply`.
+    pub fn send(&self, command: Command, reply: impl FnOnce(Result<Answer, Error>) + Send + 'static) {
+        match command.stowed(&self.blobs) {
+            Ok(command) => {
+                self.handle().send(self.caller.clone(), command, |answer| reply(answer.map_err(Error::from)))
+            }
+            Err(error) => reply(Err(error.into())),
+        }
+    }
+
+    /// Hands a command over and waits for the answer.
+    pub fn call(&self, command: Command) -> Result<Answer, Error> {
+        Ok(self.handle().call(self.caller.clone(), command.stowed(&self.blobs)?)?)
+    }
+
+    /// Stops the driver. Running attempts are given back and do not count. A poisoned store is the answer, whatever the
+    /// command was told before.
+    pub fn finish<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        match self.driver.stop() {
+            Ok(store) => {
+                let closed = store.close();
+                let value = result?;
+                closed?;
+                Ok(value)
+            }
+            Err(why) => Err(Error::new(Code::Indeterminate, why)),
+        }
+    }
+}
+
+/// An alert in words.
+pub fn warning(alert: &Alert) -> String {
+    match alert {
+        Alert::ClockJump(jump) => format!("warning: the wall clock was set by {} ms", jump.by_ms),
+        Alert::Late { by_ms } => {
+            format!(
+                "warning: this process did not run for {by_ms} ms or more; no lease is taken before its worker is heard"
+            )
+        }
+        Alert::DiskFull(detail) => format!("warning: {detail}; waiting for space"),
+        Alert::Poisoned(detail) => format!("warning: the store cannot be trusted any more: {detail}"),
+        Alert::Unreadable(detail) => format!("warning: something stored could not be read: {detail}"),
+        Alert::Held { agent, reason, until_ms } => {
+            format!("warning: agent `{agent}` is held until {}: {reason}", relaymesh_api::time::rfc3339(*until_ms))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the daemon does by itself from time to time: give up old keys, forget what is long over, let go of its ops (R14, R35).
+//!
+//! Once at the start, and then at its interval. A round that fails is tried again at the next: nothing else depends on it.
+
+use crate::{
+    live::Live,
+    log::{Level, Log},
+};
+use relaymesh_api::{
+    error::{Code, Error},
+    time,
+};
+use relaymesh_runtime::{
+    driver::{Caller, Command, Handle},
+    scripts,
+    upkeep::{self, Retention},
+};
+use relaymesh_store::Reader as _;
+use relaymesh_store_sqlite::SqliteReader;
+use serde_json::json;
+use std::{
+    io,
+    path::Path,
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    time::Duration,
+};
+
+/// How often.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// What the upkeep is told.
+pub(crate) enum Errand {
+    /// Not to wait for its time: something has changed.
+    Look,
+    /// To end.
+    End,
+}
+
+/// Works until it is told to end.
+pub(crate) fn run(
+    root: &Path,
+    handle: &Handle,
+    caller: &Caller,
+    (live, log): (&Live, &Log),
+    errands: &Receiver<Errand>,
+) {
+    loop {
+        let ask = &mut |command: Command| handle.call(caller.clone(), command).map_err(Error::from);
+        match round(root, live.settings().retention(), ask) {
+            Ok(done) if done == Done::default() => {}
+            Ok(Done { keys, purged, ops, folders }) => {
+                let fields = json!({ "keys": keys, "purged": purged, "ops": ops, "folders": folders });
+                log.say(Level::Info, "upkeep", fields);
+            }
+            Err(error) if error.code == Code::Stopping => {}
+            Err(error) => log.say(Level::Warn, "upkeep_failed", json!({ "error": error.message })),
+        }
+        match errands.recv_timeout(INTERVAL) {
+            Ok(Errand::Look) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Errand::End) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// How much was let go of: keys, tasks and threads, ops, folders of attempts.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Done {
+    keys: u64,
+    purged: u64,
+    ops: u64,
+    folders: usize,
+}
+
+fn round(root: &Path, retention: Retention, ask: upkeep::Ask<'_, Error>) -> Result<Done, Error> {
+    let now_ms = time::now_ms();
+    let keys = upkeep::sweep_keys(ask, retention.keys_until_ms(now_ms))?;
+    let purged = upkeep::sweep(ask, retention.purge_until_ms(now_ms), &mut |_| {})?;
+    // A checkpoint is an op: one that lets go of nothing would make the log longer.
+    let ops = if purged > 0 { upkeep::compact(ask, &mut |_| {})?.ops } else { 0 };
+    let mut reader = SqliteReader::open(root)?;
+    let folders = scripts::sweep_folders(root, &mut |task| Ok::<_, Failed>(reader.task(task)?.is_some()));
+    Ok(Done { keys, purged, ops, folders: folders.map_err(|Failed(error)| error)? })
+}
+
+struct Failed(Error);
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self(Error::new(Code::StoreIo, format!("cannot remove folders of old attempts: {error}")))
+    }
+}
+
+impl From<relaymesh_store::Error> for Failed {
+    fn from(error: relaymesh_store::Error) -> Self {
+        Self(error.into())
+    }
+}
