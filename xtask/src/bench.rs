@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the benchmarks, and the release binary beside them, which is what `runtime`, `api` and `agents` measure.
+//! `cargo xtask bench`: the benchmarks, and the program as packages have it beside them, which is what `runtime`, `api` and `agents` measure.
 
 use crate::run::{Cmd, Failure, Result, Workspace};
 use std::{
@@ -12,8 +12,8 @@ const TURNS: usize = 5_000;
 
 pub(crate) fn run(workspace: &Workspace, arguments: Vec<String>) -> Result {
     let arguments = with_benchmark(arguments);
-    let binary = workspace.release_binary()?.with_file_name("relaymesh-bench");
-    Cmd::cargo("build --release --locked -p relaymesh-bench").run(&workspace.root)?;
+    workspace.binary("dist", "relaymesh")?;
+    let binary = workspace.binary("dist", "relaymesh-bench")?;
     let bench = |more: Vec<String>| {
         let (first, rest) = arguments.split_first().expect("a benchmark is named");
         let words = rest.iter().cloned().chain(more);

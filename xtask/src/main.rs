@@ -23,7 +23,7 @@ Examples:
   cargo xtask fix                  mend what verify says about format and lints
   cargo xtask gen                  make the pages again that are made from the program itself
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
-  cargo xtask test                 all tests, against the release binary
+  cargo xtask test                 all tests
   cargo xtask tools                Codex and Claude Code, which some tests run against a model of our own
   cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
@@ -56,7 +56,7 @@ enum Command {
         #[arg(long)]
         report: bool,
     },
-    /// Build the release binary and run all tests against it
+    /// Build and run all tests
     #[command(
         after_help = "Example: cargo xtask test\n\nUses cargo-nextest where it is installed, cargo test elsewhere."
     )]
@@ -104,7 +104,7 @@ enum Command {
         #[arg(long)]
         net: bool,
     },
-    /// Build the release binary and run its benchmark, passing the arguments on
+    /// Build the program as packages have it and measure it, passing the arguments on
     #[command(after_help = "Example: cargo xtask bench kernel --quick")]
     Bench {
         /// The benchmark (kernel when none is named) and its own arguments

@@ -42,14 +42,14 @@ impl Workspace {
         Ok(Workspace { root: folder("workspace_root")?, target: folder("target_directory")?, metadata })
     }
 
-    /// Builds the release binary and gives its absolute path.
-    pub(crate) fn release_binary(&self) -> Result<PathBuf> {
-        Cmd::cargo("build --release --locked -p relaymesh").run(&self.root)?;
-        let binary = self.target.join("release").join(format!("relaymesh{}", std::env::consts::EXE_SUFFIX));
+    /// Builds the binary of a package and gives its absolute path.
+    pub(crate) fn binary(&self, profile: &str, package: &str) -> Result<PathBuf> {
+        Cmd::cargo(&format!("build --profile {profile} --locked -p {package}")).run(&self.root)?;
+        let binary = self.target.join(profile).join(format!("{package}{}", std::env::consts::EXE_SUFFIX));
         if binary.is_file() {
             Ok(binary)
         } else {
-            Err(Failure(format!("the release build left no binary at {}; is build.target set?", binary.display())))
+            Err(Failure(format!("the build left no binary at {}; is build.target set?", binary.display())))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all tests, against the release binary.
+//! `cargo xtask test`: all tests. Those that run the program run the one that was built with them, so there is one build.
 //!
 //! A test that lacks a tool says so on stderr in a line starting with `SKIPPED:` and passes. Both runners hide what a
 //! passing test prints, so those lines are fetched here and repeated at the end: a skipped test must not look like a
@@ -21,19 +21,15 @@ pub(crate) fn run(workspace: &Workspace, writes: Writes) -> Result {
         fetch_strace(&workspace.root);
         crate::tools::run(workspace)?;
     }
-    let binary = workspace.release_binary()?;
-    let prepared = |command: Cmd| {
-        let command = command.env("RELAYMESH_BIN", &binary);
-        match writes {
-            Writes::Allowed => command,
-            Writes::Forbidden => command.env("INSTA_UPDATE", "no").env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true"),
-        }
+    let prepared = |command: Cmd| match writes {
+        Writes::Allowed => command,
+        Writes::Forbidden => command.env("INSTA_UPDATE", "no").env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true"),
     };
     let mut skipped = BTreeSet::new();
     let outcome = if Cmd::cargo("nextest --version").works(&workspace.root) {
         run_nextest(workspace, prepared, &mut skipped)
     } else {
-        prepared(Cmd::cargo("test --workspace --locked --lib --bins --tests -- --show-output"))
+        prepared(Cmd::cargo("test --workspace --locked --no-fail-fast --lib --bins --tests -- --show-output"))
             .run_seeing(&workspace.root, |line| skipped.extend(skipped_in(line)))
     };
     match skipped.len() {
@@ -49,7 +45,7 @@ fn run_nextest(workspace: &Workspace, prepared: impl Fn(Cmd) -> Cmd, skipped: &m
     // A report of an earlier run would tell of skips that are no more; that there is none is fine.
     let _ = std::fs::remove_file(&report);
     let config = workspace.root.join("xtask/nextest.toml");
-    let command = Cmd::cargo("nextest run --workspace --locked --tool-config-file")
+    let command = Cmd::cargo("nextest run --workspace --locked --no-fail-fast --tool-config-file")
         .arg(format!("relaymesh-xtask:{}", config.display()));
     // Gigabytes of test programs were written just now; until they are on the disk every sync of a test waits behind them.
     prepared(command.clone().arg("--no-run")).run(&workspace.root)?;

@@ -8,8 +8,8 @@ use crate::run::{Cmd, Failure, Result, Workspace};
 
 pub(crate) fn run(workspace: &Workspace, seed: Option<u64>, quick: bool) -> Result {
     let seed = seed.unwrap_or_else(fresh_seed);
-    let binary = workspace.release_binary()?;
-    let mut harness = Cmd::cargo("test --release --locked -p relaymesh --test torture -- --ignored --nocapture")
+    let binary = workspace.binary("release", "relaymesh")?;
+    let mut harness = Cmd::cargo("test --release --locked -p relaymesh --test main torture:: -- --ignored --nocapture")
         .env("RELAYMESH_BIN", binary)
         .env("RELAYMESH_TORTURE_SEED", seed.to_string());
     if quick {
@@ -19,7 +19,8 @@ pub(crate) fn run(workspace: &Workspace, seed: Option<u64>, quick: bool) -> Resu
     let repeat = format!("cargo xtask torture --seed {seed}{}", if quick { " --quick" } else { "" });
     harness.run(&workspace.root).map_err(|failure| Failure(format!("{failure}\n  repeat this run: {repeat}")))?;
     eprintln!("==> kills during bulk submits over HTTP: 64 clients, 30 kills");
-    Cmd::cargo("test --release --locked -p relaymesh --test api_kills -- --ignored --nocapture").run(&workspace.root)
+    Cmd::cargo("test --release --locked -p relaymesh --test main api_kills:: -- --ignored --nocapture")
+        .run(&workspace.root)
 }
 
 fn fresh_seed() -> u64 {

@@ -1,8 +1,8 @@
 //! `cargo xtask verify`: the gate. It checks everything and changes nothing.
 //!
-//! Cheap steps first; the first failure ends the run, because what comes after it is mostly noise. The lock file is
-//! held with `--locked`; tests may write neither snapshots nor seeds (a seed worth keeping becomes a named test); and
-//! in the end the files are compared with what they were, so that the promise is checked and not just made.
+//! Cheap steps first, and every step runs whatever became of those before it: one run tells all that is wrong. The lock
+//! file is held with `--locked`; tests may write neither snapshots nor seeds (a seed worth keeping becomes a named test);
+//! and in the end the files are compared with what they were, so that the promise is checked and not just made.
 
 use std::time::Instant;
 
@@ -70,23 +70,29 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
     let (start, steps) = (Instant::now(), steps());
     let before = tree::stamps(&workspace.root)?;
     let mut summary = Vec::new();
-    let mut outcome = Ok(());
+    let mut failures = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        if outcome.is_err() {
-            summary.push(format!("  not run  {}", step.name));
-            continue;
-        }
         eprintln!("==> [{}/{}] {}", index + 1, steps.len(), step.name);
         let began = Instant::now();
-        outcome = step.run(workspace).map_err(|failure| step.failed(&failure));
+        let outcome = step.run(workspace).map_err(|failure| step.failed(&failure));
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        failures.extend(outcome.err());
         eprintln!("<== {} {word} in {}", step.name, elapsed(began));
         summary.push(format!("  {word:<7}  {:<10} {:>7}", step.name, elapsed(began)));
     }
     let untouched = compare(&before, &tree::stamps(&workspace.root)?);
     eprintln!("\nverify, {} in all:", elapsed(start));
     summary.iter().for_each(|line| eprintln!("{line}"));
-    outcome.and(untouched)
+    failures.extend(untouched.err());
+    joined(&failures)
+}
+
+/// All failures in one, in the order of the steps.
+fn joined(failures: &[Failure]) -> Result {
+    if failures.is_empty() {
+        return Ok(());
+    }
+    Err(Failure(failures.iter().map(|failure| failure.0.as_str()).collect::<Vec<_>>().join("\n")))
 }
 
 /// On a developer's machine an editor may have saved meanwhile: that is worth a word. In the continuous integration
@@ -118,6 +124,13 @@ mod tests {
         let said = steps[3].failed(&Failure("bad".into())).0;
         assert!(said.contains("repeat this step: cargo xtask test"), "{said}");
         assert!(!said.contains("cargo xtask fix"), "{said}");
+    }
+
+    #[test]
+    fn every_failure_is_said_in_order() {
+        assert!(joined(&[]).is_ok());
+        let both = joined(&[Failure("first".into()), Failure("second".into())]).unwrap_err();
+        assert_eq!(both.0, "first\nsecond");
     }
 
     #[test]

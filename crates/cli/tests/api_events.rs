@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{
+use crate::common::{
     house::House,
     web::{Events, Web},
 };
@@ -144,7 +142,7 @@ fn whoever_speaks_no_http_is_let_go_of() {
     let (_house, web) = house();
     let mut stream = web.connect();
     stream.write_all(b"\x16\x03\x01 nonsense\r\n\r\n").unwrap();
-    let got = common::web::read(&mut std::io::BufReader::new(stream));
+    let got = crate::common::web::read(&mut std::io::BufReader::new(stream));
     assert!(got.is_none_or(|got| got.status == 400));
     assert_eq!(web.get("/health").status, 200);
 }

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{house::House, web::Web};
+use crate::common::{house::House, web::Web};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     crypto::aws_lc_rs,
@@ -43,7 +41,7 @@ fn ask(web: &Web, trusted: &CertificateDer<'static>, request: &str) -> std::io::
     Ok(answer)
 }
 
-fn house(address: &str, more: &[&str]) -> (House, CertificateDer<'static>, common::Said) {
+fn house(address: &str, more: &[&str]) -> (House, CertificateDer<'static>, crate::common::Said) {
     let house = House::new();
     assert_eq!(house.run(&["init"]).code, 0);
     let trusted = certificate(&house.0.root());

@@ -1,8 +1,6 @@
 //! The log as an audit: who, from where, when, what; and no content.
 
-mod common;
-
-use common::{Mesh, house::House};
+use crate::common::{Mesh, house::House};
 use insta::assert_snapshot;
 use serde_json::Value;
 

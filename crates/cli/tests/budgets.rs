@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Said, found, house::House};
+use crate::common::{Said, found, house::House};
 use serde_json::{Value, json};
 
 /// Says what Codex says of a turn of 100 tokens. With a file `wait` beside the root it goes on after that.

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{example, house::House};
+use crate::common::{example, house::House};
 use serde_json::{Value, json};
 use std::{
     ffi::OsStr,

@@ -6,9 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::house::House;
+use crate::common::house::House;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

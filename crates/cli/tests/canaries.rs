@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{
+use crate::common::{
     canary::{Canaries, base64},
     collector::Collector,
     house::House,
@@ -320,11 +318,11 @@ fn mistakes(scene: &mut Scene) {
         scene.run(&["agent", "list"], "");
         let refused = scene.run(&["agent", "list", "--json"], "");
         assert_eq!(refused, "", "it is refused");
-        let noticed = |_: &common::Mesh| scene.web.get("/ready").body.contains("agents");
+        let noticed = |_: &crate::common::Mesh| scene.web.get("/ready").body.contains("agents");
         scene.house.0.until("the daemon has noticed", noticed);
         scene.get("/status");
         fs::write(&file, &good).unwrap();
-        let forgotten = |_: &common::Mesh| !scene.web.get("/ready").body.contains("agents");
+        let forgotten = |_: &crate::common::Mesh| !scene.web.get("/ready").body.contains("agents");
         scene.house.0.until("the daemon has it again", forgotten);
     }
 }

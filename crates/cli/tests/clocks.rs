@@ -6,9 +6,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{
+use crate::common::{
     Said,
     house::House,
     wire::{Wire, until},

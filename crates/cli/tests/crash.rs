@@ -1,8 +1,6 @@
 //! Two processes and one root; kill -9; Ctrl-C.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 
 const LONG: &str = "name: long\nsteps:\n  - {id: quick, agent: echo, input: 1}\n  - {id: nap, agent: sleep, input: {ms: 600000}, depends_on: [quick]}\n";
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Running, Said, example, house::House};
+use crate::common::{Running, Said, example, house::House};
 use serde_json::Value;
 use std::{
     io::{BufRead as _, Write as _},

@@ -1,8 +1,6 @@
 //! What came to nothing: listed, shown, tried again, exported, forgotten.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 use insta::assert_snapshot;
 use serde_json::Value;
 

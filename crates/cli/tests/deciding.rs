@@ -1,8 +1,6 @@
 //! Approvals: what is asked, who decides, and that the first decision counts.
 
-mod common;
-
-use common::{Mesh, house::House};
+use crate::common::{Mesh, house::House};
 use insta::assert_snapshot;
 
 const ASKS: &str = "name: release\nsteps:\n  - {id: build, agent: echo, input: {version: 7}}\n  - {id: deploy, agent: echo, depends_on: [build], approve: {text: \"Deploy to production?\\nIt cannot be undone.\", deadline_ms: 600000}}\n";
@@ -96,7 +94,7 @@ fn of_two_who_decide_at_once_one_is_refused() {
     let id = house.run(&["submit", "--file", flow]).stdout.trim().to_owned();
     house.0.until("it asks", |_| house.json(&["task", "show", &id])["steps"][1]["status"] == "WAITING");
     let mut both = [house.start(&["approve", &id, "--yes"]), house.start(&["deny", &id, "--yes"])];
-    let codes = both.each_mut().map(common::Running::end);
+    let codes = both.each_mut().map(crate::common::Running::end);
     assert!(codes == [0, 4] || codes == [4, 0], "{codes:?}");
     let waited = house.run(&["task", "wait", &id]);
     assert_eq!(waited.code, if codes[0] == 0 { 0 } else { 10 }, "what was decided is what happens: {}", waited.stderr);

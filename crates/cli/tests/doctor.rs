@@ -1,8 +1,6 @@
 //! The doctor: a sound root is ok in every line, and each thing that is wrong is named with what to do.
 
-mod common;
-
-use common::{Mesh, Said, house::House};
+use crate::common::{Mesh, Said, house::House};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 

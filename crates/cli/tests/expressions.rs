@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Mesh, Said, house::House, normalised};
+use crate::common::{Mesh, Said, house::House, normalised};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

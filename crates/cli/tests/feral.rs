@@ -6,9 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::{house::House, until};
+use crate::common::{house::House, until};
 use relaymesh_agents::{
     confine::{self, Level},
     tree,

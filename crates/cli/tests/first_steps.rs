@@ -1,8 +1,6 @@
 //! What a newcomer sees: init, submit, run, and the errors of the first hour.
 
-mod common;
-
-use common::{Mesh, example};
+use crate::common::{Mesh, example};
 use insta::assert_snapshot;
 
 #[test]
@@ -189,7 +187,7 @@ fn the_hello_example_runs() {
     "#);
     let again = mesh.run(&["run", &example("hello.yaml")]);
     assert_eq!((again.code, &again.stdout), (0, &said.stdout));
-    assert_snapshot!(again.stderr.lines().next().map(common::normalised).unwrap(), @"already submitted as tsk_…; `--new` runs it again");
+    assert_snapshot!(again.stderr.lines().next().map(crate::common::normalised).unwrap(), @"already submitted as tsk_…; `--new` runs it again");
 }
 
 #[test]

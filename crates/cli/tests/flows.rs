@@ -1,8 +1,6 @@
 //! Flows that fail, are tried again, undone, cancelled or asked about.
 
-mod common;
-
-use common::{Mesh, example};
+use crate::common::{Mesh, example};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -65,7 +63,7 @@ fn the_compensate_example_is_undone_latest_first() {
     cancel-train ▸ RUNNING (attempt 1)
     cancel-train ✓ SUCCESS (attempt 1)
     ");
-    let last: Vec<String> = said.stderr.lines().rev().take(3).map(common::normalised).collect();
+    let last: Vec<String> = said.stderr.lines().rev().take(3).map(crate::common::normalised).collect();
     assert_snapshot!(last.into_iter().rev().collect::<String>(), @"
     ✗ FAILED tsk_… (compensate) in SPAN
       step `pay` is FAILED: the card was declined

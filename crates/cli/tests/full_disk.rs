@@ -3,15 +3,12 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
 #[allow(dead_code, reason = "the kill test and the torture tests use the rest")]
-mod harness;
-
-use common::{
+use crate::common::{
     house::House,
     wire::{Wire, submit, until},
 };
-use harness::disk::Disk;
+use crate::harness::disk::Disk;
 use relaymesh_api::error::Code;
 use relaymesh_core::task::Status;
 use relaymesh_runtime::driver::{Answer, Command as Ask, Until};

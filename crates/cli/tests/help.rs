@@ -1,8 +1,6 @@
 //! What every command says of itself, and what is made from it. `cargo xtask gen` makes all of it again.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 
 /// Every command, as one types it.
 fn commands(mesh: &Mesh) -> Vec<String> {

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Said, house::House, until};
+use crate::common::{Said, house::House, until};
 use relaymesh_fake_model::{FakeModel, Turn};
 use serde_json::{Value, json};
 use std::{

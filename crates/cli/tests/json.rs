@@ -1,8 +1,6 @@
 //! `--json` everywhere: every line of stdout is JSON, and an error is one line of JSON on stderr.
 
-mod common;
-
-use common::{Mesh, Said};
+use crate::common::{Mesh, Said};
 use serde_json::Value;
 
 fn is_json(said: &Said, arguments: &[&str]) {

@@ -19,9 +19,7 @@
 //! the end of a run lets it finish; then it must have ended well, and passes the same checks.
 
 #[allow(dead_code, reason = "the torture tests use the rest")]
-mod harness;
-
-use harness::{
+use crate::harness::{
     case::Case, check::Depth, failpoints, flow::Flow, point::Point, story::Story, strace, striker::Striker,
     struck::Struck, trial,
 };

@@ -1,8 +1,6 @@
 //! Namespaces, exports of tasks, and errors explained.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 use insta::assert_snapshot;
 
 #[test]

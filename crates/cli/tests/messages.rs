@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{house::House, wire::Wire};
+use crate::common::{house::House, wire::Wire};
 use relaymesh_core::{content::Media, id::WorkerId};
 use relaymesh_runtime::{driver::Command, world::Outcome};
 use relaymesh_store::Content;
@@ -147,7 +145,7 @@ fn r38_an_answer_from_outside_is_held_to_what_the_step_asks_for() {
     let step = |agent: &str| json!({ "id": "ask", "agent": agent, "input": 1, "result_schema": schema });
     let wire = Wire::to(&house);
     let task = wire.submit(1, step("ann")).to_string();
-    let taken = common::found("the question", || {
+    let taken = crate::common::found("the question", || {
         let taken = house.json(&["msg", "take", "--agent", "ann"]);
         taken["held"].as_str().map(str::to_owned)
     });

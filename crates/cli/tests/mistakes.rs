@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Mesh, house::House};
+use crate::common::{Mesh, house::House};
 use insta::assert_snapshot;
 
 #[test]

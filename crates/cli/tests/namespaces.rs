@@ -1,8 +1,6 @@
 //! Namespaces: made before they are used, so that a slip of the finger puts nothing where nobody looks.
 
-mod common;
-
-use common::{Mesh, house::House};
+use crate::common::{Mesh, house::House};
 use insta::assert_snapshot;
 
 #[test]

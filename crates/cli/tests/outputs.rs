@@ -1,8 +1,6 @@
 //! What the main commands print, column by column, and the main errors.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 use insta::assert_snapshot;
 
 /// Spans become a word, and columns are as wide as they like.
@@ -11,7 +9,7 @@ fn table(text: &str) -> String {
         let cells: Vec<String> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(cell).collect();
         cells.join(" | ")
     };
-    common::normalised(text).lines().map(line).collect::<Vec<_>>().join("\n")
+    crate::common::normalised(text).lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn cell(text: &str) -> String {

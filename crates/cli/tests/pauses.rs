@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{
+use crate::common::{
     house::House,
     wire::{Wire, until},
 };

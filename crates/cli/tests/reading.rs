@@ -1,8 +1,6 @@
 //! Reading: tasks, the log, and checks of the store.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 use insta::assert_snapshot;
 use std::path::Path;
 

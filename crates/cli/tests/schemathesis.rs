@@ -5,9 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::house::House;
+use crate::common::house::House;
 use std::{
     path::{Path, PathBuf},
     process::Command,

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Mesh, Said, found, house::House};
+use crate::common::{Mesh, Said, found, house::House};
 use serde_json::{Value, json};
 
 fn write(house: &House, text: &str) {

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Mesh, Said};
+use crate::common::{Mesh, Said};
 use std::process::{Command, Stdio};
 
 const CLOSED_PIPE: i32 = 141;
@@ -25,7 +23,7 @@ fn talk_that_nobody_hears_changes_nothing() {
     let mesh = Mesh::new();
     let said = ran(mesh.command(&["submit", "--agent", "echo", "--input", "7", "--wait"]).stderr(unread()));
     assert_eq!((said.code, said.stdout.as_str()), (0, "7\n"));
-    let said = ran(mesh.command(&["run", &common::example("hello.yaml"), "--watch"]).stderr(unread()));
+    let said = ran(mesh.command(&["run", &crate::common::example("hello.yaml"), "--watch"]).stderr(unread()));
     assert_eq!(said.code, 0, "{}", said.stdout);
     for (arguments, code) in
         [(&["nonsense"][..], 2), (&["task", "show", "ABCDEF"], 3), (&["task", "lsit", "--json"], 2), (&[], 2)]

@@ -1,8 +1,6 @@
 //! Messages and locks from the command line.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 
 #[test]
 fn a_message_goes_from_one_agent_to_another_and_back() {

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{Said, house::House};
+use crate::common::{Said, house::House};
 use std::{path::PathBuf, process::Command};
 
 #[test]

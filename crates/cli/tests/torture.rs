@@ -5,8 +5,6 @@
 //! green start with fewer or other data fails the test, with the folder as evidence and the command that repeats it.
 
 #[allow(dead_code, reason = "the kill test uses the rest")]
-mod harness;
-
 #[path = "harness/torture/amnesia.rs"]
 mod amnesia;
 #[path = "harness/torture/damage.rs"]
@@ -16,7 +14,7 @@ mod faults;
 #[path = "harness/torture/full.rs"]
 mod full;
 
-use harness::{disk::Disk, flow::Flow, striker::Striker};
+use crate::harness::{disk::Disk, flow::Flow, striker::Striker};
 
 #[test]
 #[ignore = "slow: cargo xtask torture"]

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{collector::Collector, found, house::House, until, web::Web};
+use crate::common::{collector::Collector, found, house::House, until, web::Web};
 use relaymesh_fake_model::{FakeModel, Turn};
 use serde_json::{Value, json};
 use std::{
@@ -89,14 +87,14 @@ fn r30_the_command_line_and_the_file_bus_go_on_in_the_traces_of_their_callers() 
     let house = house(&collector.url);
     up(&house);
     let mut command = house.command(&["submit", "--agent", "tells", "--wait", "--name", "cli"]);
-    let said = common::Said::of(command.env("TRACEPARENT", CALLER).output().unwrap());
+    let said = crate::common::Said::of(command.env("TRACEPARENT", CALLER).output().unwrap());
     assert!(said.code == 0 && said.stdout.contains(TRACE), "{}{}", said.stdout, said.stderr);
     assert_eq!(span(&collector, "submit cli")["parent"], "b7ad6b7169203331");
     // From elsewhere as well.
     let web = Web::of(&house);
     let mut command = house.command(&["submit", "--agent", "tells", "--new", "--wait", "--name", "far"]);
     command.env("RELAYMESH_URL", format!("http://{}", web.host)).env("RELAYMESH_TOKEN", web.token.unwrap());
-    let said = common::Said::of(command.env("TRACEPARENT", CALLER).output().unwrap());
+    let said = crate::common::Said::of(command.env("TRACEPARENT", CALLER).output().unwrap());
     assert!(said.code == 0 && said.stdout.contains(TRACE), "{}{}", said.stdout, said.stderr);
     assert_eq!(span(&collector, "submit far")["parent"], "b7ad6b7169203331");
     // What cannot be read is as good as nothing.
@@ -213,7 +211,7 @@ fn r30_some_traces_are_kept_and_agents_are_told_which() {
     for (trace, flag) in traces.iter().zip(["01", "00"]) {
         let mut command = house.command(&["submit", "--agent", "tells", "--new", "--wait"]);
         command.env("TRACEPARENT", format!("00-{trace}-b7ad6b7169203331-01"));
-        let said = common::Said::of(command.output().unwrap());
+        let said = crate::common::Said::of(command.output().unwrap());
         assert!(
             said.stdout.contains(trace) && said.stdout.trim_end().ends_with(&format!("-{flag}\"")),
             "{}",
@@ -272,7 +270,7 @@ impl Phoenix {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let host = &self.address;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
-        let got = common::web::read(&mut BufReader::new(stream))?;
+        let got = crate::common::web::read(&mut BufReader::new(stream))?;
         (got.status == 200).then(|| serde_json::from_str(&got.body).unwrap_or(Value::Null))
     }
 }

@@ -1,8 +1,6 @@
 //! What is over is forgotten and let go of, from the command line.
 
-mod common;
-
-use common::Mesh;
+use crate::common::Mesh;
 
 /// Runs a task to its end, and gives its id.
 fn ended(mesh: &Mesh, key: &str) -> String {

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod common;
-
-use common::{found, house::House};
+use crate::common::{found, house::House};
 use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},

@@ -19,7 +19,7 @@ const EXCEPTIONS: [Exception; 6] = [
     ("checkpoint", "the body of an op that the store's upkeep writes: it is reached through the store"),
     ("hex", "the text of hashes and keys, under modules that the driver names"),
     ("kind", "data: the patterns that registers carry"),
-    ("plan", "ops and rows of plans are kept by every store, and no command writes them yet (decision 0033)"),
+    ("plan", "ops and rows of plans are kept by every store, and no command writes them yet (decision 0032)"),
     ("register", "data: the bodies of ops about registers; their rules are in mesh"),
     ("row", "the bytes of rows, which the store writes"),
 ];

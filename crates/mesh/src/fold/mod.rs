@@ -280,7 +280,7 @@ impl Fold {
         self.scopes.get(&scope).and_then(|scope| scope.outcomes.get(&op)).or_else(sealed_out)
     }
 
-    /// How many ops wait for others.
+    /// How many ops wait for others. More than the room when two ops share an id: what was let in because it did not wait may have to later.
     pub fn waiting(&self) -> usize {
         self.causes.waiting()
     }
