@@ -45,12 +45,12 @@ fn run_nextest(workspace: &Workspace, prepared: impl Fn(Cmd) -> Cmd, skipped: &m
     // A report of an earlier run would tell of skips that are no more; that there is none is fine.
     let _ = std::fs::remove_file(&report);
     let config = workspace.root.join("xtask/nextest.toml");
-    let command = Cmd::cargo("nextest run --workspace --locked --no-fail-fast --tool-config-file")
+    let command = Cmd::cargo("nextest run --workspace --locked --tool-config-file")
         .arg(format!("relaymesh-xtask:{}", config.display()));
     // Gigabytes of test programs were written just now; until they are on the disk every sync of a test waits behind them.
     prepared(command.clone().arg("--no-run")).run(&workspace.root)?;
     let _ = Cmd::new("sync", "").works(&workspace.root);
-    let outcome = prepared(command).run(&workspace.root);
+    let outcome = prepared(command.arg("--no-fail-fast")).run(&workspace.root);
     if let Ok(text) = std::fs::read_to_string(&report) {
         skipped.extend(text.lines().filter_map(skipped_in));
     } else if outcome.is_ok() {

@@ -175,6 +175,10 @@ fn time_ordered(key: i64) -> [u8; 16] {
     bytes
 }
 
+fn failed(what: &str, error: &rusqlite::Error) -> Error {
+    Error::new(Code::StoreIo, format!("{what}: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,8 +197,4 @@ mod tests {
         assert_eq!(count("SELECT count(*) FROM content"), 20);
         assert_eq!(one_row_commit(dir.path(), 3).unwrap().len(), 3);
     }
-}
-
-fn failed(what: &str, error: &rusqlite::Error) -> Error {
-    Error::new(Code::StoreIo, format!("{what}: {error}"))
 }

@@ -13,6 +13,10 @@ use relaymesh_core::{
 };
 
 /// All rows of one scope.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every scope is a node's own; a box would cost each of them an allocation"
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rows {
     /// Of a machine that a node alone has, too.

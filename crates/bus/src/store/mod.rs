@@ -5,7 +5,7 @@
 //! keeps what they decide. [`MemoryMeshStore`] is the smallest one and the default of whoever embeds a bus (A3).
 //!
 //! There are two doors. [`MeshStore`] is for whoever embeds a bus and has no writer of its own. Whoever has one, as the driver
-//! has, lets [`Traffic`] decide and commits the [`Changes`] with the effects, in one [`Batch`](relaymesh_store::Batch) (D15).
+//! has, lets [`Traffic`] decide and commits the [`Changes`](relaymesh_store::traffic::Changes) with the effects, in one [`Batch`](relaymesh_store::Batch) (D15).
 //!
 //! What lies here is not encrypted: envelopes are signed, not sealed, so an outbox on disk is readable for whoever reads the
 //! disk.
