@@ -463,7 +463,7 @@ impl Drop for Server {
 
 /// The blocks of the guide in this language that have this in them.
 fn guide(language: &str, with: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/http-agents.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/http-agents.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut blocks = text.split("```").filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n'));
     blocks.find(|block| block.contains(with)).unwrap_or_else(|| panic!("no {language} block with {with}")).to_owned()

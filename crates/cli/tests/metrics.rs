@@ -100,7 +100,7 @@ fn promtool_complains_about_names_of_the_contract_alone() {
 
 #[test]
 fn promtool_understands_the_alerts() {
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operate/alerts.yml");
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/alerts.yml");
     let Some(said) = promtool(&["check", "rules", &rules.display().to_string()], "") else { return };
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
 }

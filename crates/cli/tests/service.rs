@@ -14,8 +14,8 @@ use std::{
 /// The most that may be asked for.
 const MOST: u64 = 1_099_511_627_776;
 
-fn operate(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operate").join(name)
+fn deploy(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_probe_says_whether_work_is_done_and_why_not() {
 fn the_unit_is_one_that_systemd_understands() {
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("relaymesh.service");
-    let text = fs::read_to_string(operate("relaymesh.service")).unwrap();
+    let text = fs::read_to_string(deploy("relaymesh.service")).unwrap();
     let text = text.replace("/usr/local/bin/relaymesh", env!("CARGO_BIN_EXE_relaymesh"));
     fs::write(&unit, text.replace("User=relaymesh", "User=root")).unwrap();
     let mut verify = Command::new("systemd-analyze");
@@ -92,9 +92,9 @@ fn the_unit_is_one_that_systemd_understands() {
 /// Both files start the daemon with options that it has.
 #[test]
 fn what_the_files_start_is_a_command_that_there_is() {
-    let unit = fs::read_to_string(operate("relaymesh.service")).unwrap();
+    let unit = fs::read_to_string(deploy("relaymesh.service")).unwrap();
     let started = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/relaymesh ")).unwrap();
-    let container = fs::read_to_string(operate("Containerfile")).unwrap();
+    let container = fs::read_to_string(deploy("Containerfile")).unwrap();
     let words = container.lines().find_map(|line| line.strip_prefix("CMD ")).unwrap();
     let words: Vec<String> = serde_json::from_str(words).unwrap();
     assert_eq!(started.split(' ').collect::<Vec<_>>(), words);

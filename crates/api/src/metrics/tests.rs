@@ -213,8 +213,8 @@ fn both_forms_say_what_the_table_says() {
     }
 }
 
-fn operate(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operate").join(name);
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -226,28 +226,28 @@ fn named(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_dashboard_and_the_alerts_name_metrics_that_there_are() {
-    for file in ["dashboard.json", "alerts.yml"] {
-        let named = named(&operate(file));
-        assert!(named.len() >= 8, "{file} names {named:?}");
-        for name in named {
+    for name in ["deploy/dashboard.json", "deploy/alerts.yml"] {
+        let named = named(&file(name));
+        assert!(named.len() >= 8, "{name} names {named:?}");
+        for metric in named {
             let is_known = |known: &Definition| {
                 let parts: &[&str] = if known.kind == Kind::Histogram { &["_bucket", "_sum", "_count"] } else { &[""] };
-                parts.iter().any(|part| format!("{}{part}", known.name) == name)
+                parts.iter().any(|part| format!("{}{part}", known.name) == metric)
             };
-            assert!(TABLE.iter().any(is_known), "{file} names {name}, which is no metric");
+            assert!(TABLE.iter().any(is_known), "{name} names {metric}, which is no metric");
         }
     }
-    serde_json::from_str::<serde_json::Value>(&operate("dashboard.json")).unwrap();
+    serde_json::from_str::<serde_json::Value>(&file("deploy/dashboard.json")).unwrap();
 }
 
 #[test]
 fn the_page_of_metrics_has_every_one() {
-    let page = operate("metrics.md");
+    let page = file("docs/how-to/metrics.md");
     for Definition { name, kind, labels, help } in TABLE {
         let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
         let kind = format!("{kind:?}").to_lowercase();
         let row = format!("| `{name}` | {kind} | {} | {help} |", labels.join(", "));
-        assert!(page.contains(&row), "docs/operate/metrics.md has no row\n{row}");
+        assert!(page.contains(&row), "docs/how-to/metrics.md has no row\n{row}");
     }
     let rows = page.lines().filter(|line| line.starts_with("| `relaymesh_")).count();
     assert_eq!(rows, TABLE.len());

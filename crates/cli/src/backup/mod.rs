@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A backup is no root: it has no sidecar, so nobody can go on with it under the epoch of the original. A restore makes a root out of a copy
-//! of it, with a new origin epoch. What is not in it is said in `docs/operate/backup.md`: folders of attempts and worktrees, the files of the
+//! of it, with a new origin epoch. What is not in it is said in `docs/how-to/backup.md`: folders of attempts and worktrees, the files of the
 //! bus, the daemon's log.
 //!
 //! Both ways go through a [`Staging`] folder, so a kill at any moment leaves either nothing of that name or all of it.

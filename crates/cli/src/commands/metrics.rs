@@ -16,7 +16,7 @@ Examples:
 
 /// What operators watch over time: counters, gauges and histograms of the daemon
 ///
-/// In the form that Prometheus reads. Counters begin at 0 with the daemon. docs/operate/metrics.md says what each of them means.
+/// In the form that Prometheus reads. Counters begin at 0 with the daemon. docs/how-to/metrics.md says what each of them means.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -11,7 +11,7 @@ pub fn reference() -> String {
     let head = "\
 # Settings
 
-Made from the table in the code by `cargo xtask gen`; a test sees that it is current. [The guide](../guide/settings.md) says how they are used.
+Made from the table in the code by `cargo xtask gen`; a test sees that it is current. [The guide](../how-to/settings.md) says how they are used.
 
 `default` < `relaymesh-settings.json` in the root < `RELAYMESH_<NAME>` (the name in capitals) < `relaymesh up --set name=value`.
 

@@ -56,7 +56,7 @@ fn confined(agents: &Agents, report: &mut Report) {
         Level::Partial | Level::None => report.warn(
             "confine",
             format!("confinement: {level}: {}{less}", machine.why),
-            "run agents that you trust, or a kernel with Landlock (Linux 6.12 or later); docs/guide/containment.md says what holds",
+            "run agents that you trust, or a kernel with Landlock (Linux 6.12 or later); docs/how-to/containment.md says what holds",
         ),
     }
 }
