@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask <command>`. This file holds the arguments alone; each command is its own file.
 
 mod bench;
+mod docs;
 mod fix;
 mod fuzz;
 mod generate;
@@ -23,6 +24,7 @@ Examples:
   cargo xtask fix                  mend what verify says about format and lints
   cargo xtask gen                  make the pages again that are made from the program itself
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
+  cargo xtask docs                 build the docs site, and check its links
   cargo xtask test                 all tests
   cargo xtask tools                Codex and Claude Code, which some tests run against a model of our own
   cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
@@ -56,6 +58,9 @@ enum Command {
         #[arg(long)]
         report: bool,
     },
+    /// Build the docs site into target/docs and check every link of it
+    #[command(after_help = "Example: cargo xtask docs\n\nInstalls mdBook into target/mdbook the first time.")]
+    Docs,
     /// Build and run all tests
     #[command(
         after_help = "Example: cargo xtask test\n\nUses cargo-nextest where it is installed, cargo test elsewhere."
@@ -120,6 +125,7 @@ fn main() -> ExitCode {
         Command::Fix => fix::run(&workspace),
         Command::Gen => generate::run(&workspace),
         Command::Tidy { report } => tidy::run(&workspace, report),
+        Command::Docs => docs::run(&workspace),
         Command::Test => test::run(&workspace, test::Writes::Allowed),
         Command::Tools => tools::run(&workspace),
         Command::Torture { seed, quick } => torture::run(&workspace, seed, quick),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::run::{Cmd, Failure, Result, Workspace, elapsed};
 use crate::tidy::tree;
-use crate::{test, tidy};
+use crate::{docs, test, tidy};
 
 struct Step {
     name: &'static str,
@@ -20,6 +20,7 @@ struct Step {
 enum Work {
     Run(Cmd),
     Tidy,
+    Site,
     Test,
 }
 
@@ -29,6 +30,7 @@ fn steps() -> Vec<Step> {
         run("format", true, Cmd::cargo("fmt --all --check")),
         run("lints", true, Cmd::cargo("clippy --workspace --all-targets --locked -- -D warnings")),
         Step { name: "tidy", work: Work::Tidy, is_fixable: false },
+        Step { name: "site", work: Work::Site, is_fixable: false },
         Step { name: "tests", work: Work::Test, is_fixable: false },
         run(
             "docs",
@@ -44,6 +46,7 @@ impl Step {
         match &self.work {
             Work::Run(command) => command.run(&workspace.root),
             Work::Tidy => tidy::run(workspace, false),
+            Work::Site => docs::run(workspace),
             Work::Test => test::run(workspace, test::Writes::Forbidden),
         }
     }
@@ -52,6 +55,7 @@ impl Step {
         match &self.work {
             Work::Run(command) => command.to_string(),
             Work::Tidy => "cargo xtask tidy".into(),
+            Work::Site => "cargo xtask docs".into(),
             Work::Test => "cargo xtask test".into(),
         }
     }
@@ -121,7 +125,7 @@ mod tests {
         assert!(said.contains("step \"format\": bad"), "{said}");
         assert!(said.contains("repeat this step: cargo fmt --all --check"), "{said}");
         assert!(said.contains("cargo xtask fix"), "{said}");
-        let said = steps[3].failed(&Failure("bad".into())).0;
+        let said = steps[4].failed(&Failure("bad".into())).0;
         assert!(said.contains("repeat this step: cargo xtask test"), "{said}");
         assert!(!said.contains("cargo xtask fix"), "{said}");
     }

@@ -30,8 +30,7 @@ fn dead(
     from: &str,
     link: &str,
 ) -> Option<(String, &'static str)> {
-    let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme);
-    if link.starts_with("//") || (!scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+')) {
+    if is_elsewhere(link) {
         return None;
     }
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
@@ -49,8 +48,19 @@ fn dead(
     Some((format!("link {link} leads to no heading of {target}"), "use the heading's slug, as GitHub makes it"))
 }
 
+/// All links of a page.
+pub(crate) fn of(text: &str) -> Vec<String> {
+    prose(text).iter().flat_map(|(_, line)| links(&without_code(line))).collect()
+}
+
+/// Does it lead to another host, or to no page at all?
+pub(crate) fn is_elsewhere(link: &str) -> bool {
+    let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme);
+    link.starts_with("//") || (!scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+'))
+}
+
 /// The path a link means; none if it climbs out of the root.
-fn resolve(from: &str, file: &str) -> Option<String> {
+pub(crate) fn resolve(from: &str, file: &str) -> Option<String> {
     if file.is_empty() {
         return Some(from.into());
     }
@@ -99,7 +109,7 @@ fn without_code(line: &str) -> String {
 }
 
 /// The targets of `[text](target)`, `[name]: target` and `href="target"` in a line.
-fn links(line: &str) -> Vec<String> {
+pub(crate) fn links(line: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (at, _) in line.match_indices("](") {
         let mut depth = 1;

@@ -5,7 +5,8 @@
 
 mod arrows;
 mod examples;
-mod links;
+pub(crate) mod links;
+pub(crate) mod pages;
 mod purity;
 mod reach;
 mod rows;
@@ -47,6 +48,7 @@ pub(crate) fn run(workspace: &Workspace, report: bool) -> Result {
         ("reach", reach::check(&tree)),
         ("sizes", sizes::check(&tree)),
         ("links", links::check(&tree)),
+        ("pages", pages::check(&tree)),
         ("rows", rows::check(&tree)),
         ("examples", examples::check(&tree)),
     ];

@@ -38,7 +38,7 @@ impl Tree {
 
     /// A tree from nothing but text, for the tests of the checks.
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         Tree::new(files.iter().map(|(path, text)| (path.to_string(), Some(text.to_string()))))
     }
 
@@ -72,15 +72,20 @@ impl Tree {
         self.sources.iter().map(|(path, source)| (path.as_str(), source))
     }
 
-    pub(super) fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
     }
 
-    pub(super) fn texts_named(&self, end: &str) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn texts_named(&self, end: &str) -> impl Iterator<Item = (&str, &str)> {
         self.texts
             .iter()
             .map(|(path, text)| (path.as_str(), text.as_str()))
             .filter(move |(path, _)| path.ends_with(end))
+    }
+
+    /// Is there such a file?
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        self.paths.contains(path)
     }
 
     /// Is there such a file, or a folder with files in it?
