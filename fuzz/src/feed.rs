@@ -10,7 +10,7 @@ use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, OpId},
-    op::{Body, Header, Scope, WriteClass},
+    op::{Body, Header, Scope, WriteClass, log},
 };
 use relaymesh_mesh::{
     feed::{Branch, FeedId, FeedLog, MemoryFeedLog, Run, SignedHead},
@@ -101,7 +101,11 @@ fn written() -> &'static Written {
                     causal_deps: Vec::new(),
                     via: None,
                 };
-                ops.push(chain.append(&header, &Body::AuditEvent { event: name("test"), about: Vec::new() }).bytes);
+                ops.push(
+                    chain
+                        .append(&header, &Body::Log(log::Body::AuditEvent { event: name("test"), about: Vec::new() }))
+                        .bytes,
+                );
             }
             let as_of = Hlc { wall_ms: NOW_MS + chain.seq, logical: 0, node: origin };
             heads.push(whole.author(&signer, 1, ops, as_of).expect("its own feed"));

@@ -4,6 +4,7 @@ use crate::{samples, say, survives_json};
 use relaymesh_core::{
     hash::Hash,
     op::{BODY_BYTES_MAX, Body, Chain, Kind, Op, link_hash},
+    task,
 };
 
 /// The bytes of a kind and a version before the body: a varint of two bytes at most for now, three at the most ever.
@@ -24,7 +25,8 @@ pub fn target(data: &[u8]) {
     let mut bytes = Vec::new();
     Op::encode(&op.header, &op.body, &mut bytes);
     // A submit in an earlier form is encoded in the newest, which says of the task and of each step what it does not have.
-    let more = if let Body::ScheduleJob { schedule } = &op.body { 1 + 2 * schedule.steps.len() } else { 0 };
+    let more =
+        if let Body::Task(task::Body::ScheduleJob { schedule }) = &op.body { 1 + 2 * schedule.steps.len() } else { 0 };
     assert!(bytes.len() <= data.len() + more, "{} bytes became {}", data.len(), bytes.len());
     let again = Op::decode(7, &bytes);
     assert!(again.as_ref() == Ok(&op) || (more > 0 && bytes.len() > BODY_BYTES_MAX), "{again:?}");

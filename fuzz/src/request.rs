@@ -4,7 +4,10 @@ use crate::{canonical::means_the_same, samples, say};
 use relaymesh_core::{
     canonical,
     op::{BODY_BYTES_MAX, Body, Op},
-    task::request::{Prepared, Request},
+    task::{
+        self,
+        request::{Prepared, Request},
+    },
 };
 use serde_json::Value;
 
@@ -54,7 +57,7 @@ fn check(request: &Request, prepared: &Prepared) {
         let written = request.steps[usize::from(*place)].input.as_ref().expect("an input was given");
         assert!(means_the_same(&read, written), "{written} became {read}");
     }
-    let body = Body::ScheduleJob { schedule: prepared.schedule.clone() };
+    let body = Body::Task(task::Body::ScheduleJob { schedule: prepared.schedule.clone() });
     let mut bytes = Vec::new();
     Op::encode(&samples::header(1), &body, &mut bytes);
     assert!(bytes.len() <= BODY_BYTES_MAX + 512);

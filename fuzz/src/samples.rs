@@ -10,10 +10,12 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, OpId, RequestId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, Kind, WriteClass},
+    namespace,
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, Kind, WriteClass, log},
+    register,
     row::StateHash,
     task::{
-        Artifact, Attempt, Lease, Outcome, Status, Step, Task,
+        self, Artifact, Attempt, Lease, Outcome, Status, Step, Task,
         spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
         state::Failing,
     },
@@ -126,43 +128,49 @@ pub(crate) fn body(kind: Kind) -> Body {
             let steps = vec![first_step(), second_step(), undo];
             let schedule =
                 Schedule { name: name("release"), key, fingerprint, trace_id: 0x0123_4567_89ab, input: None, steps };
-            Body::ScheduleJob { schedule }
+            Body::Task(task::Body::ScheduleJob { schedule })
         }
-        Kind::ClaimWork => Body::ClaimWork {
+        Kind::ClaimWork => Body::Task(task::Body::ClaimWork {
             step: 0,
             owner: node(),
             worker: WorkerId::new(NOW_MS, 2),
             token: held.token,
             lease_ms: 120_000,
             seen: hlc(),
-        },
-        Kind::CompleteJob => Body::CompleteJob { held, result: ContentRef::of(Media::Text, b"done") },
-        Kind::FailJob => Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") },
-        Kind::YieldWork => Body::YieldWork { held, reason: text("shutting down") },
-        Kind::ExpireWork => Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 },
-        Kind::TimeoutWork => Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 },
-        Kind::CancelTask => Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") },
-        Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
-        Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
-        Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
-        Kind::RecordArtifact => Body::RecordArtifact {
+        }),
+        Kind::CompleteJob => Body::Task(task::Body::CompleteJob { held, result: ContentRef::of(Media::Text, b"done") }),
+        Kind::FailJob => {
+            Body::Task(task::Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") })
+        }
+        Kind::YieldWork => Body::Task(task::Body::YieldWork { held, reason: text("shutting down") }),
+        Kind::ExpireWork => {
+            Body::Task(task::Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 })
+        }
+        Kind::TimeoutWork => Body::Task(task::Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 }),
+        Kind::CancelTask => Body::Task(task::Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") }),
+        Kind::RedriveTask => Body::Task(task::Body::RedriveTask { reason: text("disk was full") }),
+        Kind::ApproveStep => Body::Task(task::Body::ApproveStep { step: 1, ask }),
+        Kind::DenyStep => Body::Task(task::Body::DenyStep { step: 1, ask, reason: text("too early") }),
+        Kind::RecordArtifact => Body::Task(task::Body::RecordArtifact {
             held,
             kind: name("inference"),
             name: name("call-1"),
             content: ContentRef::of(Media::Json, b"{}"),
             about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
-        },
+        }),
         Kind::PurgeScope => Body::PurgeScope {},
-        Kind::Checkpoint => Body::Checkpoint {
+        Kind::Checkpoint => Body::Log(log::Body::Checkpoint {
             pos: 1_000,
             heads: vec![ChainHead { origin: node(), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
             state: StateHash(0x0123_4567_89ab),
-        },
-        Kind::PassWork => Body::PassWork { held },
-        Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
-        Kind::FanOut => Body::FanOut { held, count: 300 },
-        Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
-        Kind::AuditEvent => Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] },
+        }),
+        Kind::PassWork => Body::Task(task::Body::PassWork { held }),
+        Kind::SkipWork => Body::Task(task::Body::SkipWork { held, reason: text("it is false") }),
+        Kind::FanOut => Body::Task(task::Body::FanOut { held, count: 300 }),
+        Kind::CreateNamespace => Body::Namespace(namespace::Body::CreateNamespace { about: text("the first team") }),
+        Kind::AuditEvent => {
+            Body::Log(log::Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] })
+        }
         Kind::AcquireLock
         | Kind::RenewLock
         | Kind::ReleaseLock
@@ -188,14 +196,17 @@ pub(crate) fn body(kind: Kind) -> Body {
 /// A word about the mesh itself.
 fn word(kind: Kind) -> Body {
     let words = [
-        Body::RouteKind { pattern: "com.example.*".parse().expect("a pattern"), target: Some(node()) },
-        Body::DesignateCoordinator { coordinator: node() },
-        Body::DelegateUcan { ucan_bytes: vec![0, 0, 0, 1, 7] },
-        Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") },
-        Body::FreezeNode { node: node(), frozen: true },
-        Body::SetSetting { name: name("lease_timeout_ms"), value: Some("15000".to_owned()) },
-        Body::SetFeatureLevel { level: 2 },
-        Body::Seal { upto: hlc(), heads: Vec::new() },
+        Body::Register(register::Body::RouteKind {
+            pattern: "com.example.*".parse().expect("a pattern"),
+            target: Some(node()),
+        }),
+        Body::Register(register::Body::DesignateCoordinator { coordinator: node() }),
+        Body::Register(register::Body::DelegateUcan { ucan_bytes: vec![0, 0, 0, 1, 7] }),
+        Body::Register(register::Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") }),
+        Body::Register(register::Body::FreezeNode { node: node(), frozen: true }),
+        Body::Register(register::Body::SetSetting { name: name("lease_timeout_ms"), value: Some("15000".to_owned()) }),
+        Body::Register(register::Body::SetFeatureLevel { level: 2 }),
+        Body::Register(register::Body::Seal { upto: hlc(), heads: Vec::new() }),
     ];
     words.into_iter().find(|word| word.kind() == kind).expect("every kind has its word")
 }

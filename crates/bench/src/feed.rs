@@ -12,8 +12,11 @@ use relaymesh_core::{
     id::{LeaseToken, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Body, Held, Scope},
-    task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    op::{Held, Scope},
+    task::{
+        self,
+        spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    },
 };
 use relaymesh_mesh::{
     feed::{Admission, Branch, FeedId, FeedLog as _, MemoryFeedLog, Place, Run, SignedHead},
@@ -84,7 +87,7 @@ fn name(text: &str) -> Name {
     text.parse().expect("a literal name")
 }
 
-fn schedule(number: u64) -> Body {
+fn schedule(number: u64) -> task::Body {
     let step = StepSpec {
         name: name("a"),
         agent: name("com.example.echo"),
@@ -101,20 +104,20 @@ fn schedule(number: u64) -> Body {
     let fingerprint = Hash::sha256(&number.to_be_bytes());
     let key = IdempotencyKey::Request(fingerprint);
     let schedule = Schedule { name: name("task"), key, fingerprint, trace_id: 1, input: None, steps: vec![step] };
-    Body::ScheduleJob { schedule }
+    task::Body::ScheduleJob { schedule }
 }
 
-fn command(task: TaskId, body: Body) -> Command {
+fn command(task: TaskId, body: task::Body) -> Command {
     let (author, source, namespace) = (name("bench"), name("bench"), name("default"));
-    Command { author, source, namespace, scope: Scope::Task(task), causal_deps: Vec::new(), body }
+    Command { author, source, namespace, scope: Scope::Task(task), causal_deps: Vec::new(), body: body.into() }
 }
 
-fn claim(peer: &Peer<StdRng>, task: TaskId, number: u64) -> (Body, LeaseToken) {
+fn claim(peer: &Peer<StdRng>, task: TaskId, number: u64) -> (task::Body, LeaseToken) {
     let token = LeaseToken::new(number, u128::from(number));
     let seen =
         peer.fold().rows(Scope::Task(task)).map_or(Hlc { wall_ms: 0, logical: 0, node: peer.node() }, Rows::head);
     let worker = WorkerId::from_bytes(peer.node().to_bytes());
-    (Body::ClaimWork { step: 0, owner: peer.node(), worker, token, lease_ms: 60_000, seen }, token)
+    (task::Body::ClaimWork { step: 0, owner: peer.node(), worker, token, lease_ms: 60_000, seen }, token)
 }
 
 /// Tasks submitted, claimed and completed here.
@@ -129,7 +132,7 @@ fn authored(tasks: u64) -> Result<(Peer<StdRng>, f64), relaymesh_mesh::peer::Ref
         let (body, token) = claim(&peer, task, number);
         peer.handle_command(command(task, body), now_ms)?;
         let held = Held { step: 0, epoch: 1, token };
-        peer.handle_command(command(task, Body::CompleteJob { held, result }), now_ms)?;
+        peer.handle_command(command(task, task::Body::CompleteJob { held, result }), now_ms)?;
         open += 3;
         if open >= BATCH_OPS || number + 1 == tasks {
             if let Some(commit) = peer.poll_commit(now_ms) {
@@ -198,12 +201,12 @@ fn late() -> Result<f64, Error> {
         let (body, token) = claim(&peer, task, number);
         peer.handle_command(command(task, body), 2_000 + number).map_err(failed)?;
         let held = Held { step: 0, epoch: u32::try_from(number).unwrap_or(u32::MAX), token };
-        let body = Body::YieldWork { held, reason: String::new() };
+        let body = task::Body::YieldWork { held, reason: String::new() };
         peer.handle_command(command(task, body), 2_000 + number).map_err(failed)?;
     }
     // The first claim with an earlier date: then the one that was the first renews it, and everything after that is as it was.
     let (mut claimed, _) = claim(&peer, task, 1);
-    if let Body::ClaimWork { seen, .. } = &mut claimed {
+    if let task::Body::ClaimWork { seen, .. } = &mut claimed {
         seen.wall_ms = 1_000;
     }
     let mut late = peer.fold().rows(Scope::Task(task)).map(Rows::head).unwrap_or(peer.now());
@@ -211,8 +214,11 @@ fn late() -> Result<f64, Error> {
     let mut took: Vec<f64> = (0..21)
         .map(|number| {
             let mut fold = peer.fold().clone();
-            let mut op =
-                relaymesh_core::op::Op { pos: 0, header: peer_header(&peer, late, number), body: claimed.clone() };
+            let mut op = relaymesh_core::op::Op {
+                pos: 0,
+                header: peer_header(&peer, late, number),
+                body: claimed.clone().into(),
+            };
             op.header.scope = Scope::Task(task);
             let id = op.header.op_id;
             let begun = Instant::now();

@@ -9,7 +9,10 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     op::{Body, Header, Held, Op, Scope, WriteClass},
-    task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::{
+        self,
+        spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    },
 };
 use relaymesh_mesh::fold::Fold;
 use relaymesh_runtime::{rebuild, upkeep};
@@ -131,7 +134,7 @@ fn history() -> (Vec<Op>, Op) {
     };
     let (key, fingerprint) = (IdempotencyKey::Request(Hash::default()), Hash::default());
     let schedule = Schedule { name: name("long"), key, fingerprint, trace_id: 1, input: None, steps: vec![step] };
-    let mut ops = vec![op(1, node, Body::ScheduleJob { schedule })];
+    let mut ops = vec![op(1, node, Body::Task(task::Body::ScheduleJob { schedule }))];
     for number in 2..=REFOLD_OPS as u64 {
         let token = LeaseToken::new(1, u128::from(number / 2));
         let epoch = u32::try_from(number / 2).unwrap_or(u32::MAX);
@@ -139,15 +142,15 @@ fn history() -> (Vec<Op>, Op) {
         let seen = Hlc { wall_ms: 999 + number, logical: 0, node };
         let worker = WorkerId::new(1, 1);
         let body = if number % 2 == 0 {
-            Body::ClaimWork { step: 0, owner: node, worker, token, lease_ms: 1_000_000, seen }
+            Body::Task(task::Body::ClaimWork { step: 0, owner: node, worker, token, lease_ms: 1_000_000, seen })
         } else {
-            Body::YieldWork { held, reason: String::new() }
+            Body::Task(task::Body::YieldWork { held, reason: String::new() })
         };
         ops.push(op(number, node, body));
     }
     let stranger = NodeId::new(2, 2);
     let held = Held { step: 0, epoch: 77, token: LeaseToken::new(9, 9) };
-    let mut late = op(1, stranger, Body::YieldWork { held, reason: String::new() });
+    let mut late = op(1, stranger, Body::Task(task::Body::YieldWork { held, reason: String::new() }));
     late.header.op_id = OpId::new(9_999_999, 1);
     late.pos = REFOLD_OPS as u64 + 1;
     (ops, late)

@@ -73,7 +73,7 @@ mod tests {
         let many: Vec<ChainHead> = (0..=HEADS_MAX as u128).map(|node| head(node, 1, 1)).collect();
         assert_eq!(say(9, &many), Err(Refusal::TooManyHeads { found: HEADS_MAX + 1 }));
         assert_eq!(say(9, &many[1..]), Ok(()));
-        let body = crate::op::Body::Checkpoint { pos: 9, heads: many[1..].to_vec(), state: StateHash(u128::MAX) };
+        let body = crate::op::log::Body::Checkpoint { pos: 9, heads: many[1..].to_vec(), state: StateHash(u128::MAX) };
         let mut bytes = Vec::new();
         crate::op::append(&body, &mut bytes);
         assert!(bytes.len() < crate::op::BODY_BYTES_MAX, "{} bytes", bytes.len());

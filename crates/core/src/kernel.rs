@@ -3,7 +3,7 @@
 //! An op has one scope, and the scope says which machine folds it: tasks, threads, repositories, namespaces, plans. What cannot be said
 //! about a scope of that sort is refused here and reaches no machine. Each machine is a folder with one file per verb;
 //! this file is only the switch between them. The driver's hot path, which knows that it has a task in its hands, calls
-//! [`task::apply`](crate::task::apply()) directly; the rules are the same.
+//! [`apply_task`] directly; the rules are the same.
 
 use crate::{
     checkpoint,
@@ -11,9 +11,7 @@ use crate::{
     lock::{self, RepositoryRows},
     message::{self, ThreadRows},
     namespace::{self, Namespace},
-    op::{
-        Body, Kind, Op, Scope, lock_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies,
-    },
+    op::{Body, Kind, Op, Scope, log},
     plan::{self, PlanRows},
     register::Register,
     task::{self, TaskRows},
@@ -140,46 +138,36 @@ fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Resul
     match (scope, rows.take()) {
         (Scope::Task(_), before @ (None | Some(Rows::Task(_)))) => {
             let mut own = before.and_then(Rows::into_task);
-            let outcome = on(&mut own, op, effects, task::apply, Effect::Task);
+            let outcome = on(&mut own, op, effects, apply_task, Effect::Task);
             *rows = own.map(Rows::Task);
             outcome
         }
         (Scope::Thread(_), before @ (None | Some(Rows::Thread(_)))) => {
             let mut own = before.and_then(Rows::into_thread);
-            let outcome = on(&mut own, op, effects, message::apply, Effect::Thread);
+            let outcome = on(&mut own, op, effects, apply_thread, Effect::Thread);
             *rows = own.map(Rows::Thread);
             outcome
         }
         (Scope::Repository(_), before @ (None | Some(Rows::Repository(_)))) => {
             let mut own = before.and_then(Rows::into_repository);
-            let outcome = on(&mut own, op, effects, lock::apply, Effect::Repository);
+            let outcome = on(&mut own, op, effects, apply_repository, Effect::Repository);
             *rows = own.map(Rows::Repository);
             outcome
         }
         (Scope::Namespace(_), before @ (None | Some(Rows::Namespace(_)))) => {
             let mut own = before.and_then(Rows::into_namespace);
-            let outcome = namespace::apply(&mut own, op);
+            let outcome = apply_namespace(&mut own, op);
             *rows = own.map(Rows::Namespace);
-            Ok(outcome?)
+            outcome
         }
         (Scope::Plan(_), before @ (None | Some(Rows::Plan(_)))) => {
             let mut own = before.and_then(Rows::into_plan);
-            let outcome = plan::apply(&mut own, op);
+            let outcome = apply_plan(&mut own, op);
             *rows = own.map(Rows::Plan);
-            Ok(outcome?)
+            outcome
         }
         (Scope::Register(register), None) => Err(Refusal::NoMesh { register }),
-        (Scope::Log, None) => match &op.body {
-            Body::Checkpoint { pos, heads, state } => Ok(checkpoint::check(*pos, heads, *state)?),
-            Body::AuditEvent { .. } => Ok(()),
-            task_bodies!()
-            | lock_bodies!()
-            | message_bodies!()
-            | namespace_bodies!()
-            | plan_bodies!()
-            | register_bodies!()
-            | Body::PurgeScope {} => Err(Refusal::WrongScope { kind, scope }),
-        },
+        (Scope::Log, None) => apply_log(op),
         // Rows of another sort than the scope: whoever loaded them mixed them up. They stay as they are.
         (
             Scope::Task(_)
@@ -197,6 +185,61 @@ fn machine(rows: &mut Option<Rows>, op: &Op, effects: &mut Vec<Effect>) -> Resul
     }
 }
 
+/// An op on the rows of its task, where it is known that they are a task's.
+pub fn apply_task(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<task::Effect>) -> Result<(), Refusal> {
+    match (op.header.scope, &op.body) {
+        (Scope::Task(id), Body::Task(body)) => Ok(task::apply(rows, &op.about(id, body), effects)?),
+        (Scope::Task(_), Body::PurgeScope {}) => Ok(task::purge(rows)?),
+        (scope, body) => Err(Refusal::WrongScope { kind: body.kind(), scope }),
+    }
+}
+
+fn apply_thread(rows: &mut Option<ThreadRows>, op: &Op, effects: &mut Vec<message::Effect>) -> Result<(), Refusal> {
+    match (op.header.scope, &op.body) {
+        (Scope::Thread(id), Body::Message(body)) => Ok(message::apply(rows, &op.about(id, body), effects)?),
+        (Scope::Thread(_), Body::PurgeScope {}) => Ok(message::purge(rows, &op.header)?),
+        (scope, body) => Err(Refusal::WrongScope { kind: body.kind(), scope }),
+    }
+}
+
+fn apply_repository(
+    rows: &mut Option<RepositoryRows>,
+    op: &Op,
+    effects: &mut Vec<lock::Effect>,
+) -> Result<(), Refusal> {
+    match (op.header.scope, &op.body) {
+        (Scope::Repository(id), Body::Lock(body)) => Ok(lock::apply(rows, &op.about(id, body), effects)?),
+        (Scope::Repository(_), Body::PurgeScope {}) => Ok(lock::purge(rows, &op.header)?),
+        (scope, body) => Err(Refusal::WrongScope { kind: body.kind(), scope }),
+    }
+}
+
+fn apply_namespace(row: &mut Option<Namespace>, op: &Op) -> Result<(), Refusal> {
+    match (op.header.scope, &op.body) {
+        (Scope::Namespace(id), Body::Namespace(body)) => Ok(namespace::apply(row, &op.about(id, body))?),
+        (Scope::Namespace(_), Body::PurgeScope {}) => Ok(namespace::purge(row.as_ref())?),
+        (scope, body) => Err(Refusal::WrongScope { kind: body.kind(), scope }),
+    }
+}
+
+fn apply_plan(rows: &mut Option<PlanRows>, op: &Op) -> Result<(), Refusal> {
+    match (op.header.scope, &op.body) {
+        (Scope::Plan(id), Body::Plan(body)) => Ok(plan::apply(rows, &op.about(id, body))?),
+        (Scope::Plan(_), Body::PurgeScope {}) => Ok(plan::purge(rows, &op.header)?),
+        (scope, body) => Err(Refusal::WrongScope { kind: body.kind(), scope }),
+    }
+}
+
+fn apply_log(op: &Op) -> Result<(), Refusal> {
+    match (op.header.scope, &op.body) {
+        (Scope::Log, Body::Log(log::Body::Checkpoint { pos, heads, state })) => {
+            Ok(checkpoint::check(*pos, heads, *state)?)
+        }
+        (Scope::Log, Body::Log(log::Body::AuditEvent { .. })) => Ok(()),
+        (scope, body) => Err(Refusal::WrongScope { kind: body.kind(), scope }),
+    }
+}
+
 /// Checks every rule of the machine that the rows belong to.
 pub fn validate(rows: &Rows) -> Result<(), Invalid> {
     match rows {
@@ -210,15 +253,15 @@ pub fn validate(rows: &Rows) -> Result<(), Invalid> {
 }
 
 /// One machine's apply, with its effects and refusals as the kernel's.
-fn on<R, E, N: Into<Refusal>>(
+fn on<R, E>(
     rows: &mut Option<R>,
     op: &Op,
     effects: &mut Vec<Effect>,
-    apply: impl FnOnce(&mut Option<R>, &Op, &mut Vec<E>) -> Result<(), N>,
+    apply: impl FnOnce(&mut Option<R>, &Op, &mut Vec<E>) -> Result<(), Refusal>,
     wrap: fn(E) -> Effect,
 ) -> Result<(), Refusal> {
     let mut own = Vec::new();
-    apply(rows, op, &mut own).map_err(Into::into)?;
+    apply(rows, op, &mut own)?;
     effects.extend(own.into_iter().map(wrap));
     Ok(())
 }

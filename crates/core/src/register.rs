@@ -3,7 +3,10 @@
 //! What may be said in a register, and who may say it, is a rule of several nodes; no single node folds one. The rules are in
 //! the crate `relaymesh-mesh`.
 
-use crate::op::{Body, lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, task_bodies};
+mod body;
+
+pub use body::Body;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -32,21 +35,6 @@ impl Register {
     pub const ALL: [Register; 7] =
         [Self::Routes, Self::Coordinator, Self::Delegations, Self::Freezes, Self::Settings, Self::Level, Self::Seals];
 
-    /// The register that something is said about, if it is about one.
-    pub fn of(body: &Body) -> Option<Self> {
-        match body {
-            Body::RouteKind { .. } => Some(Self::Routes),
-            Body::DesignateCoordinator { .. } => Some(Self::Coordinator),
-            Body::DelegateUcan { .. } | Body::RevokeUcan { .. } => Some(Self::Delegations),
-            Body::FreezeNode { .. } => Some(Self::Freezes),
-            Body::SetSetting { .. } => Some(Self::Settings),
-            Body::SetFeatureLevel { .. } => Some(Self::Level),
-            Body::Seal { .. } => Some(Self::Seals),
-            task_bodies!() | lock_bodies!() | message_bodies!() | log_bodies!() | namespace_bodies!() => None,
-            plan_bodies!() | Body::PurgeScope {} => None,
-        }
-    }
-
     /// Its number in keys.
     pub const fn number(self) -> u8 {
         self as u8
@@ -55,6 +43,21 @@ impl Register {
     /// The register with this number.
     pub fn numbered(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+impl Body {
+    /// The register that it belongs in.
+    pub fn register(&self) -> Register {
+        match self {
+            Self::RouteKind { .. } => Register::Routes,
+            Self::DesignateCoordinator { .. } => Register::Coordinator,
+            Self::DelegateUcan { .. } | Self::RevokeUcan { .. } => Register::Delegations,
+            Self::FreezeNode { .. } => Register::Freezes,
+            Self::SetSetting { .. } => Register::Settings,
+            Self::SetFeatureLevel { .. } => Register::Level,
+            Self::Seal { .. } => Register::Seals,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::register::{self, RegisterRow};
 use relaymesh_core::{
     hlc::Hlc,
     kernel::{self, Purged},
-    op::{Op, Scope},
+    op::{Body, Op, Scope},
     row::{self, RowKey, StateHash},
     task::TaskRows,
 };
@@ -52,9 +52,13 @@ pub enum Invalid {
 pub fn apply(rows: &mut Option<Rows>, op: &Op) -> Result<(), Refusal> {
     let (kind, scope) = (op.body.kind(), op.header.scope);
     match (scope, rows.take()) {
-        (Scope::Register(_), before @ (None | Some(Rows::Register(_)))) if op.body.fits(scope) => {
+        (Scope::Register(register), before @ (None | Some(Rows::Register(_)))) if op.body.fits(scope) => {
             let mut own = before.and_then(Rows::into_register);
-            let outcome = register::apply(&mut own, op);
+            let outcome = if let Body::Register(body) = &op.body {
+                register::apply(&mut own, &op.about(register, body))
+            } else {
+                Err(register::Refusal::NeverPurged)
+            };
             *rows = own.map(Rows::Register);
             Ok(outcome?)
         }

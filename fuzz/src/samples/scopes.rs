@@ -6,11 +6,11 @@ use relaymesh_core::{
     content::{ContentRef, Media},
     id::{ItemId, LeaseToken, MessageId, NamespaceId, OpId, PlanId, RepositoryId, ThreadId, WorkerId},
     lanes::Priority,
-    lock::{Case, Lock, Mode, Repository},
-    message::{Asks, DeadReason, Draft, Message, State, Thread},
+    lock::{self, Case, Lock, Mode, Repository},
+    message::{self, Asks, DeadReason, Draft, Message, State, Thread},
     namespace::Namespace,
     op::{Body, ExpireReason, HeldLock, HeldMessage, Kind, Scope, SeenItem},
-    plan::{Item, ItemKind, NewItem, Plan, Status},
+    plan::{self, Item, ItemKind, NewItem, Plan, Status},
     task::Lease,
 };
 use relaymesh_mesh::register::Register;
@@ -64,7 +64,7 @@ pub(crate) fn body(kind: Kind) -> Body {
     let held_lock = HeldLock { token: token(), fence: 1_000 };
     let text = |text: &str| text.to_owned();
     match kind {
-        Kind::AcquireLock => Body::AcquireLock {
+        Kind::AcquireLock => Body::Lock(lock::Body::AcquireLock {
             repository: "acme/app".parse().expect("a sample is a repository"),
             key: "src/**/*.rs".parse().expect("a sample is a key"),
             mode: Mode::Exclusive,
@@ -75,11 +75,11 @@ pub(crate) fn body(kind: Kind) -> Body {
             ttl_ms: 30_000,
             purpose: text("rename a module"),
             seen: hlc(),
-        },
-        Kind::RenewLock => Body::RenewLock { held: held_lock, ttl_ms: 300_000 },
-        Kind::ReleaseLock => Body::ReleaseLock { held: held_lock },
-        Kind::SendMessage => Body::SendMessage { draft: draft() },
-        Kind::DeliverMessage => Body::DeliverMessage {
+        }),
+        Kind::RenewLock => Body::Lock(lock::Body::RenewLock { held: held_lock, ttl_ms: 300_000 }),
+        Kind::ReleaseLock => Body::Lock(lock::Body::ReleaseLock { held: held_lock }),
+        Kind::SendMessage => Body::Message(message::Body::SendMessage { draft: draft() }),
+        Kind::DeliverMessage => Body::Message(message::Body::DeliverMessage {
             message,
             recipient: name("reviewer"),
             owner: node(),
@@ -87,29 +87,45 @@ pub(crate) fn body(kind: Kind) -> Body {
             token: token(),
             lease_ms: 120_000,
             seen: hlc(),
-        },
-        Kind::AcknowledgeMessage => Body::AcknowledgeMessage { held },
-        Kind::ReplyMessage => {
-            Body::ReplyMessage { held, answer: message, content: ContentRef::of(Media::Text, b"looks good") }
+        }),
+        Kind::AcknowledgeMessage => Body::Message(message::Body::AcknowledgeMessage { held }),
+        Kind::ReplyMessage => Body::Message(message::Body::ReplyMessage {
+            held,
+            answer: message,
+            content: ContentRef::of(Media::Text, b"looks good"),
+        }),
+        Kind::FailMessage => Body::Message(message::Body::FailMessage {
+            held,
+            retryable: true,
+            jitter_ms: 250,
+            error: text("no such file"),
+        }),
+        Kind::ReturnMessage => Body::Message(message::Body::ReturnMessage { held, reason: text("shutting down") }),
+        Kind::ExpireDelivery => Body::Message(message::Body::ExpireDelivery {
+            message,
+            epoch: 3,
+            reason: ExpireReason::DeadlinePassed,
+            jitter_ms: 17,
+        }),
+        Kind::ExpireMessage => Body::Message(message::Body::ExpireMessage { message }),
+        Kind::RedriveMessage => {
+            Body::Message(message::Body::RedriveMessage { message, reason: text("reviewer is back") })
         }
-        Kind::FailMessage => Body::FailMessage { held, retryable: true, jitter_ms: 250, error: text("no such file") },
-        Kind::ReturnMessage => Body::ReturnMessage { held, reason: text("shutting down") },
-        Kind::ExpireDelivery => {
-            Body::ExpireDelivery { message, epoch: 3, reason: ExpireReason::DeadlinePassed, jitter_ms: 17 }
-        }
-        Kind::ExpireMessage => Body::ExpireMessage { message },
-        Kind::RedriveMessage => Body::RedriveMessage { message, reason: text("reviewer is back") },
-        Kind::ExpireLock => Body::ExpireLock { held: held_lock },
-        Kind::AddItem => Body::AddItem { item: new_item() },
+        Kind::ExpireLock => Body::Lock(lock::Body::ExpireLock { held: held_lock }),
+        Kind::AddItem => Body::Plan(plan::Body::AddItem { item: new_item() }),
         Kind::ChangeItem => {
             let NewItem { title, notes, task, .. } = new_item();
-            Body::ChangeItem { seen: seen_item(), title, notes, task }
+            Body::Plan(plan::Body::ChangeItem { seen: seen_item(), title, notes, task })
         }
-        Kind::MoveItem => Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 },
-        Kind::SetItemStatus => {
-            Body::SetItemStatus { seen: seen_item(), status: Status::Blocked, reason: text("no key yet") }
+        Kind::MoveItem => {
+            Body::Plan(plan::Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 })
         }
-        Kind::RemoveItem => Body::RemoveItem { seen: seen_item() },
+        Kind::SetItemStatus => Body::Plan(plan::Body::SetItemStatus {
+            seen: seen_item(),
+            status: Status::Blocked,
+            reason: text("no key yet"),
+        }),
+        Kind::RemoveItem => Body::Plan(plan::Body::RemoveItem { seen: seen_item() }),
         other => panic!("{other:?} is about none of them"),
     }
 }

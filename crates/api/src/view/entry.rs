@@ -4,10 +4,13 @@ use crate::time;
 use relaymesh_core::{
     hash::Hash,
     id::{NodeId, OpId},
-    message::Draft,
+    lock,
+    message::{self, Draft},
     name::Name,
-    op::{Body, Held, HeldMessage, Op, SeenItem, Via},
-    plan::NewItem,
+    namespace,
+    op::{Body, Held, HeldMessage, Op, SeenItem, Via, log},
+    plan::{self, NewItem},
+    register, task,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -82,110 +85,143 @@ pub fn shown(op: &Op, hash: Hash) -> Shown {
     }
 }
 
-/// Words about the mesh itself, as a pattern.
-macro_rules! words {
-    () => {
-        Body::RouteKind { .. }
-            | Body::DesignateCoordinator { .. }
-            | Body::DelegateUcan { .. }
-            | Body::RevokeUcan { .. }
-            | Body::FreezeNode { .. }
-            | Body::SetSetting { .. }
-            | Body::SetFeatureLevel { .. }
-            | Body::Seal { .. }
-    };
-}
-
 /// What the op says besides: what people gave as a reason in full, everything that an agent or a sender wrote as hash and length,
 /// and nothing that proves a lease.
 pub fn about(body: &Body) -> Map<String, Value> {
     let value = match body {
-        Body::ScheduleJob { schedule } => {
-            let agents: Vec<&str> = schedule.steps.iter().map(|step| step.agent.as_str()).collect();
-            json!({ "name": schedule.name, "agents": agents, "request": schedule.fingerprint })
-        }
-        Body::ClaimWork { step, worker, .. } => json!({ "step": step, "worker": worker }),
-        Body::CompleteJob { held, result } => with(held, json!({ "result": result })),
-        Body::FailJob { held, retryable, error, .. } => {
-            with(held, json!({ "retryable": retryable, "error": hidden(error) }))
-        }
-        Body::YieldWork { held, reason } => with(held, json!({ "reason": hidden(reason) })),
-        Body::PassWork { held } => with(held, json!({})),
-        Body::SkipWork { held, reason } => with(held, json!({ "reason": reason })),
-        Body::FanOut { held, count } => with(held, json!({ "items": count })),
-        Body::ExpireWork { step, epoch, reason, .. } => json!({ "step": step, "epoch": epoch, "reason": reason }),
-        Body::TimeoutWork { step, epoch, .. } => json!({ "step": step, "epoch": epoch }),
-        Body::CancelTask { mode, reason } => json!({ "mode": mode, "reason": reason }),
-        Body::RedriveTask { reason } => json!({ "reason": reason }),
-        Body::ApproveStep { step, ask } => json!({ "step": step, "ask": ask }),
-        Body::DenyStep { step, ask, reason } => json!({ "step": step, "ask": ask, "reason": reason }),
-        Body::RecordArtifact { held, kind, name, content, .. } => {
-            with(held, json!({ "kind": kind, "name": name, "content": content }))
-        }
-        Body::AcquireLock { repository, key, mode, holder, ttl_ms, purpose, .. } => json!({
-            "repository": repository, "key": key, "mode": mode, "holder": holder, "ttl_ms": ttl_ms, "purpose": purpose,
-        }),
-        Body::RenewLock { held, ttl_ms } => json!({ "fence": held.fence, "ttl_ms": ttl_ms }),
-        Body::ReleaseLock { held } | Body::ExpireLock { held } => json!({ "fence": held.fence }),
-        Body::SendMessage { draft } => {
-            let Draft { id, from, to, reply_to, content, .. } = draft;
-            json!({ "message": id, "from": from, "to": to, "reply_to": reply_to, "content": content })
-        }
-        Body::DeliverMessage { message, recipient, worker, .. } => {
-            json!({ "message": message, "recipient": recipient, "worker": worker })
-        }
-        Body::AcknowledgeMessage { held } => taken(held, json!({})),
-        Body::ReplyMessage { held, answer, content } => taken(held, json!({ "answer": answer, "content": content })),
-        Body::FailMessage { held, retryable, error, .. } => {
-            taken(held, json!({ "retryable": retryable, "error": hidden(error) }))
-        }
-        Body::ReturnMessage { held, reason } => taken(held, json!({ "reason": hidden(reason) })),
-        Body::ExpireDelivery { message, epoch, reason, .. } => {
-            json!({ "message": message, "epoch": epoch, "reason": reason })
-        }
-        Body::ExpireMessage { message } => json!({ "message": message }),
-        Body::RedriveMessage { message, reason } => json!({ "message": message, "reason": reason }),
-        Body::CreateNamespace { about } => json!({ "about": about }),
-        Body::AddItem { item } => planned(item),
-        Body::ChangeItem { seen, title, notes, task } => {
-            item(seen, json!({ "title": title, "notes": hidden(notes), "task": task }))
-        }
-        Body::MoveItem { seen, parent, place } => item(seen, json!({ "parent": parent, "place": place })),
-        Body::SetItemStatus { seen, status, reason } => item(seen, json!({ "status": status, "reason": reason })),
-        Body::RemoveItem { seen } => item(seen, json!({})),
-        Body::AuditEvent { event, about } => {
-            let about: Map<String, Value> =
-                about.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
-            json!({ "event": event, "said": about })
-        }
-        words!() => word(body),
+        Body::Task(body) => of_task(body),
+        Body::Lock(body) => of_lock(body),
+        Body::Message(body) => of_message(body),
+        Body::Namespace(namespace::Body::CreateNamespace { about }) => json!({ "about": about }),
+        Body::Plan(body) => of_plan(body),
+        Body::Register(body) => of_register(body),
+        Body::Log(body) => of_log(body),
         Body::PurgeScope {} => json!({}),
-        Body::Checkpoint { pos, state, .. } => json!({ "ops": pos, "state": format!("{:032x}", state.0) }),
     };
     value.as_object().cloned().unwrap_or_default()
 }
 
+fn of_task(body: &task::Body) -> Value {
+    match body {
+        task::Body::ScheduleJob { schedule } => {
+            let agents: Vec<&str> = schedule.steps.iter().map(|step| step.agent.as_str()).collect();
+            json!({ "name": schedule.name, "agents": agents, "request": schedule.fingerprint })
+        }
+        task::Body::ClaimWork { step, worker, .. } => json!({ "step": step, "worker": worker }),
+        task::Body::CompleteJob { held, result } => with(held, json!({ "result": result })),
+        task::Body::FailJob { held, retryable, error, .. } => {
+            with(held, json!({ "retryable": retryable, "error": hidden(error) }))
+        }
+        task::Body::YieldWork { held, reason } => with(held, json!({ "reason": hidden(reason) })),
+        task::Body::PassWork { held } => with(held, json!({})),
+        task::Body::SkipWork { held, reason } => with(held, json!({ "reason": reason })),
+        task::Body::FanOut { held, count } => with(held, json!({ "items": count })),
+        task::Body::ExpireWork { step, epoch, reason, .. } => {
+            json!({ "step": step, "epoch": epoch, "reason": reason })
+        }
+        task::Body::TimeoutWork { step, epoch, .. } => json!({ "step": step, "epoch": epoch }),
+        task::Body::CancelTask { mode, reason } => json!({ "mode": mode, "reason": reason }),
+        task::Body::RedriveTask { reason } => json!({ "reason": reason }),
+        task::Body::ApproveStep { step, ask } => json!({ "step": step, "ask": ask }),
+        task::Body::DenyStep { step, ask, reason } => json!({ "step": step, "ask": ask, "reason": reason }),
+        task::Body::RecordArtifact { held, kind, name, content, .. } => {
+            with(held, json!({ "kind": kind, "name": name, "content": content }))
+        }
+    }
+}
+
+fn of_lock(body: &lock::Body) -> Value {
+    match body {
+        lock::Body::AcquireLock { repository, key, mode, holder, ttl_ms, purpose, .. } => json!({
+            "repository": repository, "key": key, "mode": mode, "holder": holder, "ttl_ms": ttl_ms, "purpose": purpose,
+        }),
+        lock::Body::RenewLock { held, ttl_ms } => json!({ "fence": held.fence, "ttl_ms": ttl_ms }),
+        lock::Body::ReleaseLock { held } | lock::Body::ExpireLock { held } => {
+            json!({ "fence": held.fence })
+        }
+    }
+}
+
+fn of_message(body: &message::Body) -> Value {
+    match body {
+        message::Body::SendMessage { draft } => {
+            let Draft { id, from, to, reply_to, content, .. } = draft;
+            json!({ "message": id, "from": from, "to": to, "reply_to": reply_to, "content": content })
+        }
+        message::Body::DeliverMessage { message, recipient, worker, .. } => {
+            json!({ "message": message, "recipient": recipient, "worker": worker })
+        }
+        message::Body::AcknowledgeMessage { held } => taken(held, json!({})),
+        message::Body::ReplyMessage { held, answer, content } => {
+            taken(held, json!({ "answer": answer, "content": content }))
+        }
+        message::Body::FailMessage { held, retryable, error, .. } => {
+            taken(held, json!({ "retryable": retryable, "error": hidden(error) }))
+        }
+        message::Body::ReturnMessage { held, reason } => taken(held, json!({ "reason": hidden(reason) })),
+        message::Body::ExpireDelivery { message, epoch, reason, .. } => {
+            json!({ "message": message, "epoch": epoch, "reason": reason })
+        }
+        message::Body::ExpireMessage { message } => json!({ "message": message }),
+        message::Body::RedriveMessage { message, reason } => {
+            json!({ "message": message, "reason": reason })
+        }
+    }
+}
+
+fn of_plan(body: &plan::Body) -> Value {
+    match body {
+        plan::Body::AddItem { item } => planned(item),
+        plan::Body::ChangeItem { seen, title, notes, task } => {
+            item(seen, json!({ "title": title, "notes": hidden(notes), "task": task }))
+        }
+        plan::Body::MoveItem { seen, parent, place } => item(seen, json!({ "parent": parent, "place": place })),
+        plan::Body::SetItemStatus { seen, status, reason } => item(seen, json!({ "status": status, "reason": reason })),
+        plan::Body::RemoveItem { seen } => item(seen, json!({})),
+    }
+}
+
 /// A word about the mesh itself.
-fn word(body: &Body) -> Value {
-    if let Body::RouteKind { pattern, target } = body {
-        json!({ "kinds": pattern, "target": target })
-    } else if let Body::DesignateCoordinator { coordinator } = body {
-        json!({ "coordinator": coordinator })
-    } else if let Body::DelegateUcan { ucan_bytes } = body {
-        json!({ "chain": Hash::blake3(&[ucan_bytes]), "len": ucan_bytes.len() })
-    } else if let Body::RevokeUcan { ucan_cid } = body {
-        json!({ "link": ucan_cid })
-    } else if let Body::FreezeNode { node, frozen } = body {
-        json!({ "node": node, "frozen": frozen })
-    } else if let Body::SetSetting { name, value } = body {
-        // Names alone, as in the history of settings.
-        json!({ "setting": name, "is_default": value.is_none() })
-    } else if let Body::SetFeatureLevel { level } = body {
-        json!({ "level": level })
-    } else if let Body::Seal { upto, heads } = body {
-        json!({ "upto": upto.to_string(), "chains": heads.len() })
-    } else {
-        json!({})
+fn of_register(body: &register::Body) -> Value {
+    match body {
+        register::Body::RouteKind { pattern, target } => {
+            json!({ "kinds": pattern, "target": target })
+        }
+        register::Body::DesignateCoordinator { coordinator } => {
+            json!({ "coordinator": coordinator })
+        }
+        register::Body::DelegateUcan { ucan_bytes } => {
+            json!({ "chain": Hash::blake3(&[ucan_bytes]), "len": ucan_bytes.len() })
+        }
+        register::Body::RevokeUcan { ucan_cid } => {
+            json!({ "link": ucan_cid })
+        }
+        register::Body::FreezeNode { node, frozen } => {
+            json!({ "node": node, "frozen": frozen })
+        }
+        register::Body::SetSetting { name, value } => {
+            // Names alone, as in the history of settings.
+            json!({ "setting": name, "is_default": value.is_none() })
+        }
+        register::Body::SetFeatureLevel { level } => {
+            json!({ "level": level })
+        }
+        register::Body::Seal { upto, heads } => {
+            json!({ "upto": upto.to_string(), "chains": heads.len() })
+        }
+    }
+}
+
+fn of_log(body: &log::Body) -> Value {
+    match body {
+        log::Body::AuditEvent { event, about } => {
+            let about: Map<String, Value> =
+                about.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
+            json!({ "event": event, "said": about })
+        }
+        log::Body::Checkpoint { pos, state, .. } => {
+            json!({ "ops": pos, "state": format!("{:032x}", state.0) })
+        }
     }
 }
 
@@ -240,18 +276,18 @@ mod tests {
         let (of_item, hash) = (json!({ "item": id, "rev": 3 }), hidden(&notes));
         let table = [
             (
-                Body::AddItem { item: added },
+                Body::Plan(plan::Body::AddItem { item: added }),
                 json!({ "item": id, "kind": "slice", "parent": parent, "place": 7, "title": "ship it", "notes": hash, "task": null }),
             ),
             (
-                Body::ChangeItem { seen, title, notes, task: None },
+                Body::Plan(plan::Body::ChangeItem { seen, title, notes, task: None }),
                 json!({ "item": id, "rev": 3, "title": "ship it", "notes": hash, "task": null }),
             ),
             (
-                Body::SetItemStatus { seen, status: Status::Blocked, reason },
+                Body::Plan(plan::Body::SetItemStatus { seen, status: Status::Blocked, reason }),
                 json!({ "item": id, "rev": 3, "status": "BLOCKED", "reason": "no key" }),
             ),
-            (Body::RemoveItem { seen }, of_item),
+            (Body::Plan(plan::Body::RemoveItem { seen }), of_item),
         ];
         for (body, expected) in table {
             assert_eq!(Value::Object(about(&body)), expected, "{:?}", body.kind());

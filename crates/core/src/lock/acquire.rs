@@ -11,42 +11,55 @@ use super::{
     state::{Case, Lock, Mode, Repository, RepositoryRows},
 };
 use crate::{
-    id::{LeaseToken, RepositoryId},
+    hlc::Hlc,
+    id::{LeaseToken, NodeId, RepositoryId},
     name::Name,
-    op::{Body, Header, Kind, Op, Scope},
+    op::{Header, Scope},
     task::fail::shortened,
 };
 use std::collections::BTreeMap;
 
+/// What an acquire asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) repository: &'a RepositoryName,
+    pub(super) key: &'a Key,
+    pub(super) mode: Mode,
+    pub(super) case: Case,
+    pub(super) holder: &'a Name,
+    pub(super) owner: NodeId,
+    pub(super) token: LeaseToken,
+    pub(super) ttl_ms: u64,
+    pub(super) purpose: &'a str,
+    pub(super) seen: Hlc,
+}
+
 pub(super) fn acquire(
     rows: &mut Option<RepositoryRows>,
-    op: &Op,
+    (scope, header): (RepositoryId, &Header),
+    asked: Asked<'_>,
     at: At,
     effects: &mut Vec<Effect>,
 ) -> Result<(), Refusal> {
-    let Body::AcquireLock { repository, key, mode, case, holder, owner, token, ttl_ms, purpose, seen } = &op.body
-    else {
-        return Err(Refusal::WrongScope { kind: op.body.kind() });
-    };
-    if *seen >= at.hlc {
-        return Err(Refusal::BackDated { dated: at.hlc, seen: *seen });
+    let Asked { repository, key, mode, case, holder, owner, token, ttl_ms, purpose, seen } = asked;
+    if seen >= at.hlc {
+        return Err(Refusal::BackDated { dated: at.hlc, seen });
     }
-    check_ttl(*ttl_ms)?;
-    let id = named(&op.header, repository)?;
-    let asked = Asked { key, mode: *mode, case: *case, holder, token: *token };
+    check_ttl(ttl_ms)?;
+    let id = named(scope, header, repository)?;
     let gone = match rows {
         Some(rows) => room(rows, asked, at)?,
         None => Vec::new(),
     };
-    let rows = rows.get_or_insert_with(|| fresh(id, &op.header, repository));
+    let rows = rows.get_or_insert_with(|| fresh(id, header, repository));
     for token in gone {
         rows.locks.remove(&token).into_iter().for_each(|lock| effects.push(freed(&lock)));
     }
-    let deadline_ms = at.now_ms.saturating_add(*ttl_ms);
-    effects.push(Effect::Wake { token: *token, at_ms: deadline_ms });
-    match rows.locks.get_mut(token) {
+    let deadline_ms = at.now_ms.saturating_add(ttl_ms);
+    effects.push(Effect::Wake { token, at_ms: deadline_ms });
+    match rows.locks.get_mut(&token) {
         Some(own) => {
-            match (own.mode, *mode) {
+            match (own.mode, mode) {
                 (Mode::Shared, Mode::Exclusive) => {
                     rows.repository.fence += 1;
                     own.fence = rows.repository.fence;
@@ -54,8 +67,8 @@ pub(super) fn acquire(
                 (Mode::Exclusive, Mode::Shared) => effects.push(freed(own)),
                 (Mode::Shared, Mode::Shared) | (Mode::Exclusive, Mode::Exclusive) => {}
             }
-            own.mode = *mode;
-            own.owner = *owner;
+            own.mode = mode;
+            own.owner = owner;
             own.deadline_ms = deadline_ms;
             own.purpose = shortened(purpose);
             own.rev += 1;
@@ -65,29 +78,20 @@ pub(super) fn acquire(
             let lock = Lock {
                 rev: 1,
                 key: key.clone(),
-                mode: *mode,
-                case: *case,
+                mode,
+                case,
                 holder: holder.clone(),
-                owner: *owner,
-                token: *token,
+                owner,
+                token,
                 fence: rows.repository.fence,
                 acquired_ms: at.now_ms,
                 deadline_ms,
                 purpose: shortened(purpose),
             };
-            rows.locks.insert(*token, lock);
+            rows.locks.insert(token, lock);
         }
     }
     Ok(())
-}
-
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    key: &'a Key,
-    mode: Mode,
-    case: Case,
-    holder: &'a Name,
-    token: LeaseToken,
 }
 
 /// The locks that have to go so that this one can be given; all of them have run out.
@@ -123,15 +127,9 @@ fn room(rows: &RepositoryRows, asked: Asked<'_>, at: At) -> Result<Vec<LeaseToke
 }
 
 /// The repository that the op names, if it is the one that the op is about.
-fn named(header: &Header, repository: &RepositoryName) -> Result<RepositoryId, Refusal> {
+fn named(scope: RepositoryId, header: &Header, repository: &RepositoryName) -> Result<RepositoryId, Refusal> {
     let named = RepositoryId::of(&header.namespace, repository.as_str());
-    match header.scope {
-        Scope::Repository(id) if id == named => Ok(id),
-        Scope::Repository(_) => Err(Refusal::OtherRepository { scope: header.scope, named }),
-        Scope::Task(_) | Scope::Thread(_) | Scope::Log | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) => {
-            Err(Refusal::WrongScope { kind: Kind::AcquireLock })
-        }
-    }
+    if named == scope { Ok(named) } else { Err(Refusal::OtherRepository { scope: Scope::Repository(scope), named }) }
 }
 
 fn fresh(id: RepositoryId, header: &Header, name: &RepositoryName) -> RepositoryRows {

@@ -1,7 +1,9 @@
 //! One op on the rows of its repository.
 
 use super::{
-    LOCKS_MAX, TTL_MS_MAX, TTL_MS_MIN, acquire, expire,
+    LOCKS_MAX, TTL_MS_MAX, TTL_MS_MIN, acquire,
+    body::Body,
+    expire,
     key::Key,
     release, renew,
     state::{Mode, RepositoryRows},
@@ -10,10 +12,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, RepositoryId},
     name::Name,
-    op::{
-        Body, HeldLock, Kind, Op, Scope, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies,
-        task_bodies,
-    },
+    op::{About, Header, HeldLock, Scope},
 };
 
 /// What is to be done because an op took effect.
@@ -130,12 +129,6 @@ pub enum Refusal {
         /// The repository's.
         found: Name,
     },
-    /// The op says something that cannot be said about a repository.
-    #[error("{kind:?} is not about a repository")]
-    WrongScope {
-        /// What it says.
-        kind: Kind,
-    },
 }
 
 fn more(others: usize) -> String {
@@ -158,32 +151,42 @@ pub(super) struct At {
 
 /// Applies `op` to the rows of its repository. An effect is pushed for whatever has to be done about it; a refusal has
 /// changed neither rows nor effects.
-pub fn apply(rows: &mut Option<RepositoryRows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
-    let header = &op.header;
+pub fn apply(
+    rows: &mut Option<RepositoryRows>,
+    op: &About<'_, RepositoryId, Body>,
+    effects: &mut Vec<Effect>,
+) -> Result<(), Refusal> {
+    let header = op.header;
     let at = At { now_ms: header.hlc.wall_ms, hlc: header.hlc };
-    if let Some(rows) = rows.as_ref().filter(|rows| rows.repository.namespace != header.namespace) {
-        return Err(Refusal::OtherNamespace { found: rows.repository.namespace.clone() });
-    }
-    match &op.body {
-        Body::AcquireLock { .. } => acquire::acquire(rows, op, at, effects)?,
+    check_namespace(rows.as_ref(), header)?;
+    match op.body {
+        Body::AcquireLock { repository, key, mode, case, holder, owner, token, ttl_ms, purpose, seen } => {
+            let (mode, case, owner, token, ttl_ms, seen) = (*mode, *case, *owner, *token, *ttl_ms, *seen);
+            let asked = acquire::Asked { repository, key, mode, case, holder, owner, token, ttl_ms, purpose, seen };
+            acquire::acquire(rows, (op.id, header), asked, at, effects)?;
+        }
         Body::RenewLock { held, ttl_ms } => renew::renew(there(rows)?, held, *ttl_ms, at, effects)?,
         Body::ReleaseLock { held } => release::release(there(rows)?, held, effects)?,
         Body::ExpireLock { held } => expire::expire(there(rows)?, held, at, effects)?,
-        Body::PurgeScope {} => return Err(Refusal::NeverPurged { fence: there(rows)?.repository.fence }),
-        task_bodies!()
-        | message_bodies!()
-        | log_bodies!()
-        | namespace_bodies!()
-        | plan_bodies!()
-        | register_bodies!() => {
-            return Err(Refusal::WrongScope { kind: op.body.kind() });
-        }
     }
     let repository = &mut there(rows)?.repository;
     repository.head = at.hlc;
     repository.rev += 1;
     repository.updated_ms = at.now_ms;
     Ok(())
+}
+
+/// Never forgets a repository, and says why.
+pub fn purge(rows: &mut Option<RepositoryRows>, header: &Header) -> Result<(), Refusal> {
+    check_namespace(rows.as_ref(), header)?;
+    Err(Refusal::NeverPurged { fence: there(rows)?.repository.fence })
+}
+
+fn check_namespace(rows: Option<&RepositoryRows>, header: &Header) -> Result<(), Refusal> {
+    match rows.map(|rows| &rows.repository.namespace).filter(|found| **found != header.namespace) {
+        Some(found) => Err(Refusal::OtherNamespace { found: found.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn there(rows: &mut Option<RepositoryRows>) -> Result<&mut RepositoryRows, Refusal> {

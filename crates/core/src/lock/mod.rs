@@ -27,6 +27,7 @@ pub mod state;
 
 mod acquire;
 mod apply;
+mod body;
 mod expire;
 mod held;
 mod overlap;
@@ -37,7 +38,8 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Effect, Refusal, apply};
+pub use apply::{Effect, Refusal, apply, purge};
+pub use body::Body;
 pub use key::{Key, KeyError, RepositoryName};
 pub use overlap::overlap;
 pub use state::{Case, Lock, Mode, Repository, RepositoryRows};

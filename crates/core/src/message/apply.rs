@@ -1,7 +1,9 @@
 //! One op on the rows of its thread.
 
 use super::{
-    DELIVERIES_MAX, MESSAGES_MAX, acknowledge, deliver, expire, fail, purge, redrive, reply, returns, send,
+    DELIVERIES_MAX, MESSAGES_MAX, acknowledge,
+    body::Body,
+    deliver, expire, fail, redrive, reply, returns, send,
     spec::Asks,
     state::ThreadRows,
     table::{State, Verb},
@@ -9,9 +11,9 @@ use super::{
 use crate::{
     content::ContentRef,
     hlc::Hlc,
-    id::{MessageId, NodeId, WorkerId},
+    id::{MessageId, NodeId, ThreadId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, log_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies},
+    op::{About, Header},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -217,12 +219,6 @@ pub enum Refusal {
         /// The thread's.
         found: Name,
     },
-    /// The op says something that cannot be said about a thread.
-    #[error("{kind:?} is not about a thread")]
-    WrongScope {
-        /// What it says.
-        kind: Kind,
-    },
 }
 
 fn lives(expires_ms: u64, now_ms: u64) -> String {
@@ -240,14 +236,16 @@ pub(super) struct At {
 
 /// Applies `op` to the rows of its thread. An effect is pushed for whatever has to be done about it; a refusal has
 /// changed neither rows nor effects.
-pub fn apply(rows: &mut Option<ThreadRows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
-    let header = &op.header;
+pub fn apply(
+    rows: &mut Option<ThreadRows>,
+    op: &About<'_, ThreadId, Body>,
+    effects: &mut Vec<Effect>,
+) -> Result<(), Refusal> {
+    let header = op.header;
     let at = At { pos: op.pos, now_ms: header.hlc.wall_ms, hlc: header.hlc, origin: header.origin };
-    if let Some(rows) = rows.as_ref().filter(|rows| rows.thread.namespace != header.namespace) {
-        return Err(Refusal::OtherNamespace { found: rows.thread.namespace.clone() });
-    }
-    match &op.body {
-        Body::SendMessage { draft } => send::send(rows, op, draft, at, effects)?,
+    check_namespace(rows.as_ref(), header)?;
+    match op.body {
+        Body::SendMessage { draft } => send::send(rows, op.id, header, draft, at, effects)?,
         Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen } => {
             let (owner, worker, token, lease_ms, seen) = (*owner, *worker, *token, *lease_ms, *seen);
             let asked = deliver::Asked { recipient, owner, worker, token, lease_ms, seen };
@@ -267,14 +265,6 @@ pub fn apply(rows: &mut Option<ThreadRows>, op: &Op, effects: &mut Vec<Effect>) 
         }
         Body::ExpireMessage { message } => expire::message(there(rows)?, *message, at, effects)?,
         Body::RedriveMessage { message, .. } => redrive::redrive(there(rows)?, *message, at, effects)?,
-        Body::PurgeScope {} => {
-            purge::check(there(rows)?)?;
-            *rows = None;
-            return Ok(());
-        }
-        task_bodies!() | lock_bodies!() | log_bodies!() | namespace_bodies!() | plan_bodies!() | register_bodies!() => {
-            return Err(Refusal::WrongScope { kind: op.body.kind() });
-        }
     }
     let thread = &mut there(rows)?.thread;
     thread.head = at.hlc;
@@ -283,6 +273,14 @@ pub fn apply(rows: &mut Option<ThreadRows>, op: &Op, effects: &mut Vec<Effect>) 
     Ok(())
 }
 
-fn there(rows: &mut Option<ThreadRows>) -> Result<&mut ThreadRows, Refusal> {
+/// Whether the op belongs to the namespace that the rows belong to.
+pub(super) fn check_namespace(rows: Option<&ThreadRows>, header: &Header) -> Result<(), Refusal> {
+    match rows.map(|rows| &rows.thread.namespace).filter(|found| **found != header.namespace) {
+        Some(found) => Err(Refusal::OtherNamespace { found: found.clone() }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn there(rows: &mut Option<ThreadRows>) -> Result<&mut ThreadRows, Refusal> {
     rows.as_mut().ok_or(Refusal::NoThread)
 }

@@ -28,6 +28,7 @@ pub mod table;
 
 mod acknowledge;
 mod apply;
+mod body;
 mod deliver;
 mod expire;
 mod fail;
@@ -43,6 +44,8 @@ mod validate;
 mod tests;
 
 pub use apply::{Effect, Refusal, apply};
+pub use body::Body;
+pub use purge::purge;
 pub use spec::{Asks, Draft};
 pub use state::{DeadReason, Message, Thread, ThreadRows};
 pub use table::{State, Verb};

@@ -11,18 +11,18 @@ use super::{
 };
 use crate::{
     id::{MessageId, ThreadId},
-    op::{Header, Kind, Op, Scope},
+    op::Header,
 };
 use std::collections::BTreeMap;
 
 pub(super) fn send(
     rows: &mut Option<ThreadRows>,
-    op: &Op,
+    id: ThreadId,
+    header: &Header,
     draft: &Draft,
     at: At,
     effects: &mut Vec<Effect>,
 ) -> Result<(), Refusal> {
-    let Scope::Thread(id) = op.header.scope else { return Err(Refusal::WrongScope { kind: Kind::SendMessage }) };
     if !(1..=DELIVERIES_MAX).contains(&draft.max_deliveries) {
         return Err(Refusal::Deliveries { found: draft.max_deliveries });
     }
@@ -36,7 +36,7 @@ pub(super) fn send(
     if let Some(message) = draft.reply_to.filter(|message| !known(message)) {
         return Err(Refusal::NoMessage { message });
     }
-    let rows = rows.get_or_insert_with(|| fresh(id, &op.header));
+    let rows = rows.get_or_insert_with(|| fresh(id, header));
     queue(rows, Message::fresh(draft.clone(), at.pos, at.now_ms), effects);
     Ok(())
 }

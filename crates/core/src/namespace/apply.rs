@@ -1,10 +1,10 @@
 //! One op on the row of its namespace.
 
-use super::{ABOUT_CHARS_MAX, DEFAULT, create, state::Namespace};
+use super::{ABOUT_CHARS_MAX, DEFAULT, body::Body, create, state::Namespace};
 use crate::{
     id::NamespaceId,
     name::Name,
-    op::{Body, Kind, Op, Scope, lock_bodies, log_bodies, message_bodies, plan_bodies, register_bodies, task_bodies},
+    op::{About, Scope},
 };
 
 /// Why an op has no effect. It changed nothing; each says what was found.
@@ -47,25 +47,16 @@ pub enum Refusal {
     /// What lies in it carries its name.
     #[error("a namespace is never purged")]
     NeverPurged,
-    /// The op says something that cannot be said about a namespace.
-    #[error("{kind:?} is not about a namespace")]
-    WrongScope {
-        /// What it says.
-        kind: Kind,
-    },
 }
 
 /// Applies `op` to the row of its namespace. Nothing has to be done about it besides; a refusal has changed nothing.
-pub fn apply(row: &mut Option<Namespace>, op: &Op) -> Result<(), Refusal> {
-    match &op.body {
-        Body::CreateNamespace { about } => {
-            *row = Some(create::create(row.as_ref(), &op.header, about)?);
-            Ok(())
-        }
-        Body::PurgeScope {} if row.is_none() => Err(Refusal::NoNamespace),
-        Body::PurgeScope {} => Err(Refusal::NeverPurged),
-        task_bodies!() | lock_bodies!() | message_bodies!() | log_bodies!() | plan_bodies!() | register_bodies!() => {
-            Err(Refusal::WrongScope { kind: op.body.kind() })
-        }
-    }
+pub fn apply(row: &mut Option<Namespace>, op: &About<'_, NamespaceId, Body>) -> Result<(), Refusal> {
+    let Body::CreateNamespace { about } = op.body;
+    *row = Some(create::create(row.as_ref(), op.id, op.header, about)?);
+    Ok(())
+}
+
+/// Never forgets a namespace, and says why.
+pub fn purge(row: Option<&Namespace>) -> Result<(), Refusal> {
+    Err(if row.is_none() { Refusal::NoNamespace } else { Refusal::NeverPurged })
 }

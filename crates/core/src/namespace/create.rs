@@ -3,11 +3,16 @@
 use super::{ABOUT_CHARS_MAX, DEFAULT, apply::Refusal, state::Namespace};
 use crate::{
     id::NamespaceId,
-    op::{Header, Kind, Scope},
+    op::{Header, Scope},
 };
 
-pub(super) fn create(there: Option<&Namespace>, header: &Header, about: &str) -> Result<Namespace, Refusal> {
-    let id = named(header)?;
+pub(super) fn create(
+    there: Option<&Namespace>,
+    scope: NamespaceId,
+    header: &Header,
+    about: &str,
+) -> Result<Namespace, Refusal> {
+    let id = named(scope, header)?;
     check(about)?;
     if header.namespace.as_str() == DEFAULT {
         return Err(Refusal::AlwaysThere);
@@ -39,13 +44,7 @@ pub(super) fn check(about: &str) -> Result<(), Refusal> {
 }
 
 /// The namespace that the op names, if it is the one that the op is about.
-fn named(header: &Header) -> Result<NamespaceId, Refusal> {
+fn named(scope: NamespaceId, header: &Header) -> Result<NamespaceId, Refusal> {
     let named = NamespaceId::of(&header.namespace);
-    match header.scope {
-        Scope::Namespace(id) if id == named => Ok(id),
-        Scope::Namespace(_) => Err(Refusal::OtherNamespace { scope: header.scope, named }),
-        Scope::Task(_) | Scope::Thread(_) | Scope::Repository(_) | Scope::Log | Scope::Plan(_) | Scope::Register(_) => {
-            Err(Refusal::WrongScope { kind: Kind::CreateNamespace })
-        }
-    }
+    if named == scope { Ok(named) } else { Err(Refusal::OtherNamespace { scope: Scope::Namespace(scope), named }) }
 }

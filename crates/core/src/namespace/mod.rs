@@ -19,6 +19,7 @@
 //! Invariant ([`validate()`]): the id is the one of the name, and the words about it are within their bounds.
 
 mod apply;
+mod body;
 mod create;
 mod state;
 mod validate;
@@ -26,7 +27,8 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Refusal, apply};
+pub use apply::{Refusal, apply, purge};
+pub use body::Body;
 pub use state::Namespace;
 pub use validate::{Invalid, validate};
 

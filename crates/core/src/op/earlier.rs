@@ -1,12 +1,15 @@
 //! Earlier forms of bodies. Ops are for ever: what was written in a form is read in it.
 
-use super::{Body, Kind};
+use super::{Decoded, Kind};
 use crate::{
     content::ContentRef,
     hash::Hash,
     lanes::Priority,
     name::Name,
-    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::{
+        self,
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    },
 };
 use serde::Deserialize;
 
@@ -66,19 +69,21 @@ struct SecondStep {
 }
 
 /// The body in these bytes of the first form, and what is left of them.
-pub(super) fn first_schedule(bytes: &[u8]) -> Result<(Body, &[u8]), postcard::Error> {
+pub(super) fn first_schedule(bytes: &[u8]) -> Decoded<'_> {
     let (first, rest) = postcard::take_from_bytes::<FirstSchedule>(bytes)?;
     let FirstSchedule { name, key, fingerprint, trace_id, steps } = first;
     let steps = steps.into_iter().map(StepSpec::from).collect();
-    Ok((Body::ScheduleJob { schedule: Schedule { name, key, fingerprint, trace_id, input: None, steps } }, rest))
+    let schedule = Schedule { name, key, fingerprint, trace_id, input: None, steps };
+    Ok(Some((task::Body::ScheduleJob { schedule }.into(), rest)))
 }
 
 /// The same of the second form.
-pub(super) fn second_schedule(bytes: &[u8]) -> Result<(Body, &[u8]), postcard::Error> {
+pub(super) fn second_schedule(bytes: &[u8]) -> Decoded<'_> {
     let (second, rest) = postcard::take_from_bytes::<SecondSchedule>(bytes)?;
     let SecondSchedule { name, key, fingerprint, trace_id, input, steps } = second;
     let steps = steps.into_iter().map(StepSpec::from).collect();
-    Ok((Body::ScheduleJob { schedule: Schedule { name, key, fingerprint, trace_id, input, steps } }, rest))
+    let schedule = Schedule { name, key, fingerprint, trace_id, input, steps };
+    Ok(Some((task::Body::ScheduleJob { schedule }.into(), rest)))
 }
 
 impl From<FirstStep> for StepSpec {

@@ -9,18 +9,21 @@
 mod body;
 mod chain;
 mod earlier;
-mod patterns;
+mod kind;
+pub mod log;
+mod proof;
 mod stub;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod via;
 
-pub use body::{Body, CancelMode, ExpireReason, Held, HeldLock, HeldMessage, Kind, SeenItem};
+pub use body::Body;
+pub(crate) use body::{Decoded, bodies};
 pub use chain::{Break, Chain, ChainHead, Link, link_hash};
-#[doc(hidden)]
-pub use patterns::{
-    lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies, task_bodies,
-};
+pub use kind::Kind;
+pub use proof::{CancelMode, ExpireReason, Held, HeldLock, HeldMessage, SeenItem};
+pub use subject::{About, Subject};
 pub use via::{VIA_FIELD_BYTES_MAX, Via};
 
 use crate::{

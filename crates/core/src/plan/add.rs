@@ -7,21 +7,26 @@ use super::{
     state::{Item, Plan, PlanRows},
     table::Status,
 };
-use crate::op::{Header, Kind, Scope};
+use crate::{id::PlanId, op::Header};
 use std::collections::BTreeMap;
 
-pub(super) fn add(rows: &mut Option<PlanRows>, header: &Header, item: &NewItem, at: At<'_>) -> Result<(), Refusal> {
+pub(super) fn add(
+    rows: &mut Option<PlanRows>,
+    id: PlanId,
+    header: &Header,
+    item: &NewItem,
+    at: At<'_>,
+) -> Result<(), Refusal> {
     match rows {
         Some(rows) => add_to(rows, item, at),
         None => {
-            *rows = Some(begin(header, item, at)?);
+            *rows = Some(begin(id, header, item, at)?);
             Ok(())
         }
     }
 }
 
-fn begin(header: &Header, item: &NewItem, at: At<'_>) -> Result<PlanRows, Refusal> {
-    let Scope::Plan(id) = header.scope else { return Err(Refusal::WrongScope { kind: Kind::AddItem }) };
+fn begin(id: PlanId, header: &Header, item: &NewItem, at: At<'_>) -> Result<PlanRows, Refusal> {
     if item.kind != ItemKind::Mission {
         return Err(Refusal::NoPlan);
     }

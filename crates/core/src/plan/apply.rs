@@ -1,16 +1,18 @@
 //! One op on the rows of its plan.
 
 use super::{
-    ITEMS_MAX, add, change, moves, purge, remove,
+    ITEMS_MAX, add,
+    body::Body,
+    change, moves, remove,
     spec::ItemKind,
     state::PlanRows,
     status,
     table::{Status, Verb},
 };
 use crate::{
-    id::{ItemId, OpId},
+    id::{ItemId, OpId, PlanId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies},
+    op::{About, Header},
 };
 
 /// Why an op has no effect. It changed nothing; each says what was found.
@@ -158,12 +160,6 @@ pub enum Refusal {
         /// The plan's.
         found: Name,
     },
-    /// The op says something that cannot be said about a plan.
-    #[error("{kind:?} is not about a plan")]
-    WrongScope {
-        /// What it says.
-        kind: Kind,
-    },
 }
 
 /// What a verb may know of the op that it applies.
@@ -175,33 +171,18 @@ pub(super) struct At<'a> {
 }
 
 /// Applies `op` to the rows of its plan. Nothing has to be done about it besides; a refusal has changed nothing.
-pub fn apply(rows: &mut Option<PlanRows>, op: &Op) -> Result<(), Refusal> {
-    let header = &op.header;
+pub fn apply(rows: &mut Option<PlanRows>, op: &About<'_, PlanId, Body>) -> Result<(), Refusal> {
+    let header = op.header;
     let at = At { op: header.op_id, now_ms: header.hlc.wall_ms, author: &header.author };
-    if let Some(rows) = rows.as_ref().filter(|rows| rows.plan.namespace != header.namespace) {
-        return Err(Refusal::OtherNamespace { found: rows.plan.namespace.clone() });
-    }
-    match &op.body {
-        Body::AddItem { item } => add::add(rows, header, item, at)?,
+    check_namespace(rows.as_ref(), header)?;
+    match op.body {
+        Body::AddItem { item } => add::add(rows, op.id, header, item, at)?,
         Body::ChangeItem { seen, title, notes, task } => {
             change::change(there(rows)?, seen, change::Words { title, notes, task: *task }, at)?;
         }
         Body::MoveItem { seen, parent, place } => moves::move_to(there(rows)?, seen, *parent, *place, at)?,
         Body::SetItemStatus { seen, status, .. } => status::set(there(rows)?, seen, *status, at)?,
         Body::RemoveItem { seen } => remove::remove(there(rows)?, seen)?,
-        Body::PurgeScope {} => {
-            purge::check(there(rows)?)?;
-            *rows = None;
-            return Ok(());
-        }
-        task_bodies!()
-        | lock_bodies!()
-        | message_bodies!()
-        | log_bodies!()
-        | namespace_bodies!()
-        | crate::op::register_bodies!() => {
-            return Err(Refusal::WrongScope { kind: op.body.kind() });
-        }
     }
     let plan = &mut there(rows)?.plan;
     plan.head = header.hlc;
@@ -210,6 +191,14 @@ pub fn apply(rows: &mut Option<PlanRows>, op: &Op) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn there(rows: &mut Option<PlanRows>) -> Result<&mut PlanRows, Refusal> {
+/// Whether the op belongs to the namespace that the rows belong to.
+pub(super) fn check_namespace(rows: Option<&PlanRows>, header: &Header) -> Result<(), Refusal> {
+    match rows.map(|rows| &rows.plan.namespace).filter(|found| **found != header.namespace) {
+        Some(found) => Err(Refusal::OtherNamespace { found: found.clone() }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn there(rows: &mut Option<PlanRows>) -> Result<&mut PlanRows, Refusal> {
     rows.as_mut().ok_or(Refusal::NoPlan)
 }

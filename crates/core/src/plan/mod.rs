@@ -43,6 +43,7 @@ pub mod table;
 
 mod add;
 mod apply;
+mod body;
 mod change;
 mod follow;
 mod moves;
@@ -55,6 +56,8 @@ mod validate;
 mod tests;
 
 pub use apply::{Refusal, apply};
+pub use body::Body;
+pub use purge::purge;
 pub use spec::{ItemKind, NewItem};
 pub use state::{Item, Plan, PlanRows, Progress};
 pub use table::{Status, Verb};

@@ -2,15 +2,15 @@
 
 use super::table::{Status, Verb};
 use super::{
-    approve, artifact, cancel, claim, complete, expire, fail, fan_out, graph, pass, purge, redrive, skip,
+    approve, artifact, body::Body, cancel, claim, complete, expire, fail, fan_out, graph, pass, redrive, skip,
     state::TaskRows, submit, timeout, yields,
 };
 use crate::{
     hash::Hash,
     hlc::Hlc,
-    id::{NodeId, WorkerId},
+    id::{NodeId, TaskId, WorkerId},
     name::Name,
-    op::{Body, Kind, Op, lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, register_bodies},
+    op::About,
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -204,12 +204,6 @@ pub enum Refusal {
     /// The artifact cannot be listed.
     #[error(transparent)]
     Artifact(#[from] artifact::Error),
-    /// The op says something that cannot be said about a task.
-    #[error("{kind:?} is not about a task")]
-    WrongScope {
-        /// What it says.
-        kind: Kind,
-    },
 }
 
 /// What a verb may know of the op that it applies.
@@ -224,26 +218,22 @@ pub(super) struct At<'a> {
 
 /// Applies `op` to the rows of its task. An effect is pushed for whatever has to be done about it; a refusal has
 /// changed neither rows nor effects.
-pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
-    let header = &op.header;
-    let wrong_scope = || Refusal::WrongScope { kind: op.body.kind() };
-    let at =
-        At { pos: op.pos, now_ms: header.hlc.wall_ms, hlc: header.hlc, origin: header.origin, author: &header.author };
-    if let Body::ScheduleJob { schedule } = &op.body {
+pub fn apply(
+    rows: &mut Option<TaskRows>,
+    op: &About<'_, TaskId, Body>,
+    effects: &mut Vec<Effect>,
+) -> Result<(), Refusal> {
+    let About { pos, header, id, body } = *op;
+    let at = At { pos, now_ms: header.hlc.wall_ms, hlc: header.hlc, origin: header.origin, author: &header.author };
+    if let Body::ScheduleJob { schedule } = body {
         if rows.is_some() {
             return Err(Refusal::TaskExists);
         }
-        let id = op.task().ok_or_else(wrong_scope)?;
         *rows = Some(submit::submit(schedule, id, &header.namespace, at, effects)?);
         return Ok(());
     }
-    if let Body::PurgeScope {} = &op.body {
-        purge::check(rows.as_ref().ok_or(Refusal::NoTask)?)?;
-        *rows = None;
-        return Ok(());
-    }
     let rows = rows.as_mut().ok_or(Refusal::NoTask)?;
-    match &op.body {
+    match body {
         Body::ScheduleJob { .. } => return Err(Refusal::TaskExists),
         Body::ClaimWork { step, owner, worker, token, lease_ms, seen } => {
             let asked =
@@ -272,15 +262,6 @@ pub fn apply(rows: &mut Option<TaskRows>, op: &Op, effects: &mut Vec<Effect>) ->
             let (kind, name, about) = (kind.clone(), name.clone(), about.clone());
             let made = artifact::Artifact { pos: at.pos, epoch: held.epoch, kind, name, content: *content, about };
             artifact::record(rows, held, made, at)?;
-        }
-        Body::PurgeScope {}
-        | lock_bodies!()
-        | message_bodies!()
-        | log_bodies!()
-        | namespace_bodies!()
-        | plan_bodies!()
-        | register_bodies!() => {
-            return Err(wrong_scope());
         }
     }
     rows.task.head = at.hlc;

@@ -40,6 +40,7 @@ pub mod timeout;
 pub mod yields;
 
 mod apply;
+mod body;
 mod follow;
 pub(crate) mod lease;
 mod validate;
@@ -49,6 +50,8 @@ mod tests;
 
 pub use apply::{Effect, Refusal, apply};
 pub use artifact::Artifact;
+pub use body::Body;
+pub use purge::purge;
 pub use state::{Attempt, Lease, Outcome, Step, Task, TaskRows};
 pub use table::{Status, Verb};
 pub use validate::{Invalid, validate};

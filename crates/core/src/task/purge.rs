@@ -3,8 +3,15 @@
 
 use super::{apply::Refusal, state::TaskRows};
 
+/// Forgets the task, if it has ended.
+pub fn purge(rows: &mut Option<TaskRows>) -> Result<(), Refusal> {
+    check(rows.as_ref().ok_or(Refusal::NoTask)?)?;
+    *rows = None;
+    Ok(())
+}
+
 /// Whether the task may be forgotten.
-pub(super) fn check(rows: &TaskRows) -> Result<(), Refusal> {
+fn check(rows: &TaskRows) -> Result<(), Refusal> {
     let found = rows.task.status;
     if found.is_terminal() { Ok(()) } else { Err(Refusal::NotEnded { found }) }
 }

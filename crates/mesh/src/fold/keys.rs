@@ -9,7 +9,7 @@ use relaymesh_core::{
     hlc::Hlc,
     name::Name,
     op::{Body, Op, Scope},
-    task::spec::IdempotencyKey,
+    task::{self, spec::IdempotencyKey},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,6 +77,6 @@ impl Keys {
 
 /// The key that a submit wants.
 fn key(op: &Op) -> Option<Key> {
-    let Body::ScheduleJob { schedule } = &op.body else { return None };
+    let Body::Task(task::Body::ScheduleJob { schedule }) = &op.body else { return None };
     Some((op.header.namespace.clone(), schedule.key.clone()))
 }

@@ -28,7 +28,9 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{NodeId, OpId},
     op::{Body, Scope},
+    register,
     row::StateHash,
+    task,
 };
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -294,7 +296,7 @@ impl Fold {
     /// Applies the newest op of a scope.
     fn fold_newest(&mut self, scope: Scope) {
         let newest = self.scopes.get(&scope).and_then(|scope| scope.ops().last()).map(|entry| &entry.op.body);
-        if newest.is_some_and(|body| matches!(body, Body::ScheduleJob { .. } | Body::PurgeScope {})) {
+        if newest.is_some_and(|body| matches!(body, Body::Task(task::Body::ScheduleJob { .. }) | Body::PurgeScope {})) {
             self.watch(scope, |fold| fold.fold_one(scope, ScopeFold::apply_last));
         } else {
             self.fold_one(scope, ScopeFold::apply_last);
@@ -333,7 +335,9 @@ impl Fold {
         if !self.say_at(scope, index, &Seals::default()) {
             return;
         }
-        if matches!(self.scopes[&scope].ops()[index].op.body, Body::Seal { .. }) && self.seal_takes_away() {
+        if matches!(self.scopes[&scope].ops()[index].op.body, Body::Register(register::Body::Seal { .. }))
+            && self.seal_takes_away()
+        {
             return self.rebuild_all();
         }
         if let Some(mesh) = self.mesh.as_mut() {

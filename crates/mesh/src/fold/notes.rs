@@ -4,7 +4,7 @@ use super::keys::Hold;
 use relaymesh_core::{
     id::OpId,
     op::{Body, Op},
-    task::{Status, TaskRows},
+    task::{self, Status, TaskRows},
 };
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ impl Notes {
     /// An op about a task took effect.
     pub(super) fn take(&mut self, op: &Op) {
         let id = op.header.op_id;
-        if let Body::ScheduleJob { schedule } = &op.body {
+        if let Body::Task(task::Body::ScheduleJob { schedule }) = &op.body {
             self.hold = Some(Hold {
                 key: (op.header.namespace.clone(), schedule.key.clone()),
                 scope: op.header.scope,
@@ -31,14 +31,14 @@ impl Notes {
                 until: None,
                 fingerprint: schedule.fingerprint,
             });
-        } else if let Body::ClaimWork { step, .. } = &op.body {
+        } else if let Body::Task(task::Body::ClaimWork { step, .. }) = &op.body {
             // A renewal cites nothing: it stands on what the claim stood on.
             if !op.header.causal_deps.is_empty() || !self.claims.contains_key(step) {
                 self.claims.insert(*step, (id, op.header.causal_deps.clone()));
             }
-        } else if let Body::CompleteJob { held, .. } = &op.body {
+        } else if let Body::Task(task::Body::CompleteJob { held, .. }) = &op.body {
             self.results.insert(held.step, id);
-        } else if let Body::RedriveTask { .. } = &op.body {
+        } else if let Body::Task(task::Body::RedriveTask { .. }) = &op.body {
             self.claims.clear();
         } else if let (Body::PurgeScope {}, Some(hold)) = (&op.body, &mut self.hold) {
             hold.until = Some(op.header.hlc);

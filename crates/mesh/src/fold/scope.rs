@@ -9,6 +9,7 @@ use relaymesh_core::{
     id::{NodeId, OpId},
     op::{Body, Op, Scope},
     row::StateHash,
+    task,
 };
 use std::collections::BTreeMap;
 
@@ -158,7 +159,7 @@ impl ScopeFold {
         if let Err(unauthorised) = registers.judge(op, self.rows().and_then(Rows::node)) {
             return Some(unauthorised.into());
         }
-        let Body::ScheduleJob { schedule } = &op.body else { return None };
+        let Body::Task(task::Body::ScheduleJob { schedule }) = &op.body else { return None };
         let hold = keys.holder(op)?;
         let Scope::Task(by) = hold.scope else { return None };
         let same = hold.fingerprint == schedule.fingerprint;

@@ -7,6 +7,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{OpId, TaskId},
     op::{Body, ChainHead, Scope},
+    task,
 };
 use std::collections::BTreeMap;
 
@@ -89,7 +90,7 @@ impl Fold {
     pub fn results_of(&self, task: TaskId) -> Vec<ResultOf> {
         let Some(fold) = self.scopes.get(&Scope::Task(task)) else { return Vec::new() };
         let result = |entry: &Entry| {
-            let Body::CompleteJob { held, .. } = &entry.op.body else { return None };
+            let Body::Task(task::Body::CompleteJob { held, .. }) = &entry.op.body else { return None };
             let op = entry.op.header.op_id;
             let effective = fold.notes.results.get(&held.step).copied();
             let counts = effective == Some(op) && !fold.outcomes.contains_key(&op);

@@ -16,6 +16,7 @@ use relaymesh_core::{
     kernel::Rows,
     name::Name,
     op::{Body, Op},
+    register, task,
 };
 
 /// Why whoever wrote an op may not say what it says.
@@ -136,7 +137,7 @@ impl Registers {
             if is_derived(&kind) {
                 self.coordinates(node, at)?;
             }
-            if let Body::ClaimWork { .. } = &op.body {
+            if let Body::Task(task::Body::ClaimWork { .. }) = &op.body {
                 self.routes.admit(&kind, node, at)?;
             }
         }
@@ -157,7 +158,8 @@ impl Registers {
 
     /// Whoever else is an owner is one by the owner's word, and must not be able to silence it: it could not even thaw itself.
     fn spares_the_owner(&self, op: &Op) -> Result<(), Unauthorised> {
-        let freezes_it = matches!(&op.body, Body::FreezeNode { node, .. } if *node == self.root_node);
+        let freezes_it =
+            matches!(&op.body, Body::Register(register::Body::FreezeNode { node, .. }) if *node == self.root_node);
         if freezes_it { Err(Unauthorised::OwnersNode) } else { Ok(()) }
     }
 
@@ -171,7 +173,7 @@ impl Registers {
 
     /// Whoever issued a link may say that it gave it, while its own right holds.
     fn issuer(&self, op: &Op, node: NodeId, at: Hlc) -> Result<(), Unauthorised> {
-        let Body::DelegateUcan { ucan_bytes } = &op.body else { return Ok(()) };
+        let Body::Register(register::Body::DelegateUcan { ucan_bytes }) = &op.body else { return Ok(()) };
         let authority = self.chain(ucan_bytes);
         let issued = |authority: &capability::Authority| {
             authority.links().iter().any(|link| link.delegation().iss.node() == node)

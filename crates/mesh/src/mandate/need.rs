@@ -4,9 +4,12 @@ use crate::capability::{Action, Resource};
 use relaymesh_core::{
     id::{LeaseToken, MessageId, NodeId},
     kernel::Rows,
+    lock, message,
     name::Name,
-    op::{Body, ExpireReason, Held, HeldMessage, Scope, lock_bodies, message_bodies},
-    task::TaskRows,
+    namespace,
+    op::{Body, ExpireReason, Held, HeldMessage, Scope, log},
+    register,
+    task::{self, TaskRows},
 };
 
 /// What it takes to say something.
@@ -26,35 +29,16 @@ pub(super) enum Need {
 
 /// What a body takes. A purge takes what making the thing takes.
 pub(super) fn need(body: &Body, scope: Scope) -> Need {
-    use Action::{Claim, Complete, Schedule, Write};
+    use Action::Write;
     match body {
-        Body::RouteKind { .. }
-        | Body::DesignateCoordinator { .. }
-        | Body::FreezeNode { .. }
-        | Body::SetSetting { .. }
-        | Body::SetFeatureLevel { .. } => Need::Owner,
-        Body::DelegateUcan { .. } => Need::Issuer,
-        Body::Seal { .. } => Need::Coordinator,
-        Body::RevokeUcan { .. } | Body::AuditEvent { .. } | Body::Checkpoint { .. } => Need::Member,
-        Body::ScheduleJob { .. } | Body::CancelTask { .. } | Body::RedriveTask { .. } => {
-            Need::Deed(Resource::Job, Schedule)
-        }
-        Body::ClaimWork { .. } => Need::Deed(Resource::Job, Claim),
-        Body::ApproveStep { .. } | Body::DenyStep { .. } => Need::Deed(Resource::UserAssertion, Write),
-        Body::CompleteJob { .. }
-        | Body::FailJob { .. }
-        | Body::YieldWork { .. }
-        | Body::ExpireWork { .. }
-        | Body::TimeoutWork { .. }
-        | Body::RecordArtifact { .. }
-        | Body::PassWork { .. }
-        | Body::SkipWork { .. }
-        | Body::FanOut { .. } => Need::Deed(Resource::Job, Complete),
-        lock_bodies!() | relaymesh_core::op::plan_bodies!() => Need::Deed(Resource::Entity, Write),
-        message_bodies!() => Need::Deed(Resource::Claim, Write),
-        Body::CreateNamespace { .. } => Need::Deed(Resource::Registration, Write),
+        Body::Register(body) => of_a_word(body),
+        Body::Log(log::Body::AuditEvent { .. } | log::Body::Checkpoint { .. }) => Need::Member,
+        Body::Task(body) => of_work(body),
+        Body::Lock(_) | Body::Plan(_) => Need::Deed(Resource::Entity, Write),
+        Body::Message(_) => Need::Deed(Resource::Claim, Write),
+        Body::Namespace(namespace::Body::CreateNamespace { .. }) => Need::Deed(Resource::Registration, Write),
         Body::PurgeScope {} => match scope {
-            Scope::Task(_) => Need::Deed(Resource::Job, Schedule),
+            Scope::Task(_) => Need::Deed(Resource::Job, Action::Schedule),
             Scope::Thread(_) => Need::Deed(Resource::Claim, Write),
             Scope::Repository(_) | Scope::Plan(_) => Need::Deed(Resource::Entity, Write),
             Scope::Namespace(_) | Scope::Register(_) | Scope::Log => Need::Owner,
@@ -62,80 +46,109 @@ pub(super) fn need(body: &Body, scope: Scope) -> Need {
     }
 }
 
-/// The names of the agents that the work is for: of one step, or of all.
-pub(super) fn agents<'a>(body: &'a Body, rows: Option<&'a Rows>) -> Vec<&'a Name> {
-    if let Body::ScheduleJob { schedule } = body {
-        return schedule.steps.iter().map(|step| &step.agent).collect();
-    }
-    let Some(rows) = rows.and_then(Rows::task) else { return Vec::new() };
-    match step_of(body) {
-        Some(step) => rows.steps.get(usize::from(step)).map(|step| &step.spec.agent).into_iter().collect(),
-        None => rows.steps.iter().map(|step| &step.spec.agent).collect(),
+fn of_a_word(body: &register::Body) -> Need {
+    match body {
+        register::Body::RouteKind { .. }
+        | register::Body::DesignateCoordinator { .. }
+        | register::Body::FreezeNode { .. }
+        | register::Body::SetSetting { .. }
+        | register::Body::SetFeatureLevel { .. } => Need::Owner,
+        register::Body::DelegateUcan { .. } => Need::Issuer,
+        register::Body::Seal { .. } => Need::Coordinator,
+        register::Body::RevokeUcan { .. } => Need::Member,
     }
 }
 
-/// The step that something is said about, if it is about one.
-fn step_of(body: &Body) -> Option<u16> {
+fn of_work(body: &task::Body) -> Need {
     match body {
-        Body::ClaimWork { step, .. }
-        | Body::ExpireWork { step, .. }
-        | Body::TimeoutWork { step, .. }
-        | Body::ApproveStep { step, .. }
-        | Body::DenyStep { step, .. } => Some(*step),
-        Body::CompleteJob { held, .. }
-        | Body::FailJob { held, .. }
-        | Body::YieldWork { held, .. }
-        | Body::RecordArtifact { held, .. }
-        | Body::PassWork { held }
-        | Body::SkipWork { held, .. }
-        | Body::FanOut { held, .. } => Some(held.step),
-        Body::ScheduleJob { .. } | Body::CancelTask { .. } | Body::RedriveTask { .. } | Body::PurgeScope {} => None,
-        lock_bodies!()
-        | message_bodies!()
-        | relaymesh_core::op::log_bodies!()
-        | relaymesh_core::op::namespace_bodies!()
-        | relaymesh_core::op::plan_bodies!()
-        | relaymesh_core::op::register_bodies!() => None,
+        task::Body::ScheduleJob { .. } | task::Body::CancelTask { .. } | task::Body::RedriveTask { .. } => {
+            Need::Deed(Resource::Job, Action::Schedule)
+        }
+        task::Body::ClaimWork { .. } => Need::Deed(Resource::Job, Action::Claim),
+        task::Body::ApproveStep { .. } | task::Body::DenyStep { .. } => {
+            Need::Deed(Resource::UserAssertion, Action::Write)
+        }
+        task::Body::CompleteJob { .. }
+        | task::Body::FailJob { .. }
+        | task::Body::YieldWork { .. }
+        | task::Body::ExpireWork { .. }
+        | task::Body::TimeoutWork { .. }
+        | task::Body::RecordArtifact { .. }
+        | task::Body::PassWork { .. }
+        | task::Body::SkipWork { .. }
+        | task::Body::FanOut { .. } => Need::Deed(Resource::Job, Action::Complete),
+    }
+}
+
+/// The names of the agents that the work is for: of one step, or of all.
+pub(super) fn agents<'a>(body: &'a Body, rows: Option<&'a Rows>) -> Vec<&'a Name> {
+    let step = match body {
+        Body::Task(task::Body::ScheduleJob { schedule }) => {
+            return schedule.steps.iter().map(|step| &step.agent).collect();
+        }
+        Body::Task(body) => body.step(),
+        Body::Lock(_) | Body::Message(_) | Body::Namespace(_) | Body::Plan(_) | Body::Register(_) | Body::Log(_) => {
+            None
+        }
+        Body::PurgeScope {} => None,
+    };
+    let Some(rows) = rows.and_then(Rows::task) else { return Vec::new() };
+    match step {
+        Some(step) => rows.steps.get(usize::from(step)).map(|step| &step.spec.agent).into_iter().collect(),
+        None => rows.steps.iter().map(|step| &step.spec.agent).collect(),
     }
 }
 
 /// The node that alone may say this, if there is one: it claims for itself, or it claimed before.
 pub(super) fn speaker(body: &Body, rows: Option<&Rows>) -> Option<NodeId> {
     match body {
-        Body::ClaimWork { owner, .. } | Body::AcquireLock { owner, .. } | Body::DeliverMessage { owner, .. } => {
-            Some(*owner)
+        Body::Task(body) => worker(body, rows),
+        Body::Lock(body) => match body {
+            lock::Body::AcquireLock { owner, .. } => Some(*owner),
+            lock::Body::RenewLock { held, .. } | lock::Body::ReleaseLock { held } => lock_owner(rows?, held.token),
+            lock::Body::ExpireLock { .. } => None,
+        },
+        Body::Message(body) => recipient(body, rows),
+        Body::Namespace(_) | Body::Plan(_) | Body::Register(_) | Body::Log(_) | Body::PurgeScope {} => None,
+    }
+}
+
+fn worker(body: &task::Body, rows: Option<&Rows>) -> Option<NodeId> {
+    match body {
+        task::Body::ClaimWork { owner, .. } => Some(*owner),
+        task::Body::CompleteJob { held, .. }
+        | task::Body::FailJob { held, .. }
+        | task::Body::YieldWork { held, .. }
+        | task::Body::RecordArtifact { held, .. }
+        | task::Body::PassWork { held }
+        | task::Body::SkipWork { held, .. }
+        | task::Body::FanOut { held, .. } => holder(rows?.task()?, held),
+        task::Body::TimeoutWork { step, .. } | task::Body::ExpireWork { step, reason: ExpireReason::OwnerGone, .. } => {
+            lease_owner(rows?.task()?, *step)
         }
-        Body::CompleteJob { held, .. }
-        | Body::FailJob { held, .. }
-        | Body::YieldWork { held, .. }
-        | Body::RecordArtifact { held, .. }
-        | Body::PassWork { held }
-        | Body::SkipWork { held, .. }
-        | Body::FanOut { held, .. } => holder(rows?.task()?, held),
-        Body::TimeoutWork { step, .. } => lease_owner(rows?.task()?, *step),
-        Body::ExpireWork { step, reason: ExpireReason::OwnerGone, .. } => lease_owner(rows?.task()?, *step),
-        Body::RenewLock { held, .. } | Body::ReleaseLock { held } => lock_owner(rows?, held.token),
-        Body::AcknowledgeMessage { held }
-        | Body::ReplyMessage { held, .. }
-        | Body::FailMessage { held, .. }
-        | Body::ReturnMessage { held, .. } => delivery_owner(rows?, held),
-        Body::ExpireDelivery { message, reason: ExpireReason::OwnerGone, .. } => message_owner(rows?, *message),
-        Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. }
-        | Body::ExpireDelivery { reason: ExpireReason::DeadlinePassed, .. }
-        | Body::ScheduleJob { .. }
-        | Body::CancelTask { .. }
-        | Body::RedriveTask { .. }
-        | Body::ApproveStep { .. }
-        | Body::DenyStep { .. }
-        | Body::ExpireLock { .. }
-        | Body::SendMessage { .. }
-        | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. }
-        | Body::PurgeScope {} => None,
-        relaymesh_core::op::log_bodies!()
-        | relaymesh_core::op::namespace_bodies!()
-        | relaymesh_core::op::plan_bodies!()
-        | relaymesh_core::op::register_bodies!() => None,
+        task::Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. }
+        | task::Body::ScheduleJob { .. }
+        | task::Body::CancelTask { .. }
+        | task::Body::RedriveTask { .. }
+        | task::Body::ApproveStep { .. }
+        | task::Body::DenyStep { .. } => None,
+    }
+}
+
+fn recipient(body: &message::Body, rows: Option<&Rows>) -> Option<NodeId> {
+    match body {
+        message::Body::DeliverMessage { owner, .. } => Some(*owner),
+        message::Body::AcknowledgeMessage { held }
+        | message::Body::ReplyMessage { held, .. }
+        | message::Body::FailMessage { held, .. }
+        | message::Body::ReturnMessage { held, .. } => delivery_owner(rows?, held),
+        message::Body::ExpireDelivery { message, reason: ExpireReason::OwnerGone, .. } => {
+            message_owner(rows?, *message)
+        }
+        message::Body::ExpireDelivery { reason: ExpireReason::DeadlinePassed, .. }
+        | message::Body::SendMessage { .. }
+        | message::Body::ExpireMessage { .. }
+        | message::Body::RedriveMessage { .. } => None,
     }
 }
 

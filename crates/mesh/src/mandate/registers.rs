@@ -11,7 +11,8 @@ use relaymesh_core::{
     hlc::Hlc,
     id::NodeId,
     name::Name,
-    op::{Body, Op, lock_bodies, log_bodies, message_bodies, namespace_bodies, plan_bodies, task_bodies},
+    op::{Body, Op},
+    register,
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -79,32 +80,31 @@ impl Registers {
     pub fn take(&mut self, op: &Op) {
         let (at, origin) = (op.header.hlc, op.header.origin);
         self.count_word(op);
-        match &op.body {
-            Body::RouteKind { pattern, target } => self.routes.record(pattern.clone(), *target, at),
-            Body::DesignateCoordinator { coordinator } => self.coordinator.push(at, *coordinator),
-            Body::DelegateUcan { ucan_bytes } => {
+        let Body::Register(body) = &op.body else { return };
+        match body {
+            register::Body::RouteKind { pattern, target } => self.routes.record(pattern.clone(), *target, at),
+            register::Body::DesignateCoordinator { coordinator } => self.coordinator.push(at, *coordinator),
+            register::Body::DelegateUcan { ucan_bytes } => {
                 if let Some(authority) = self.chain(ucan_bytes).cloned() {
                     let node = authority.holder().node();
                     self.given.entry(node).or_default().push(Given { since: at, authority });
                 }
             }
-            Body::RevokeUcan { ucan_cid } => {
+            register::Body::RevokeUcan { ucan_cid } => {
                 if let Some(by) = self.key(origin) {
                     self.revoked.record(*ucan_cid, by, at);
                 }
             }
-            Body::FreezeNode { node, frozen } => self.freezes.entry(*node).or_default().push(at, *frozen),
-            Body::SetSetting { name, value } => {
+            register::Body::FreezeNode { node, frozen } => self.freezes.entry(*node).or_default().push(at, *frozen),
+            register::Body::SetSetting { name, value } => {
                 self.settings.entry(name.clone()).or_default().push(at, value.clone());
             }
-            Body::SetFeatureLevel { level } => self.level.push(at, *level),
+            register::Body::SetFeatureLevel { level } => self.level.push(at, *level),
             // What the row took, this takes: the rules are the same.
-            Body::Seal { upto, heads } => {
+            register::Body::Seal { upto, heads } => {
                 let taken = self.seals.push(SealWord { at, upto: *upto, heads: heads.clone() });
                 debug_assert!(taken.is_ok(), "the row took it");
             }
-            task_bodies!() | lock_bodies!() | message_bodies!() | log_bodies!() | namespace_bodies!() => {}
-            plan_bodies!() | Body::PurgeScope {} => {}
         }
     }
 
@@ -193,7 +193,7 @@ impl Registers {
 
     /// Verifies the chain that an op gives, if it gives one: once, before it is judged for the first time.
     pub fn prepare(&mut self, op: &Op) {
-        let Body::DelegateUcan { ucan_bytes } = &op.body else { return };
+        let Body::Register(register::Body::DelegateUcan { ucan_bytes }) = &op.body else { return };
         if !self.verified.contains_key(ucan_bytes) {
             let authority = Chain::decode(ucan_bytes).and_then(|chain| chain.verify(self.root)).ok().map(Arc::new);
             self.verified.insert(ucan_bytes.clone(), authority);

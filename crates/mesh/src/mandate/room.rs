@@ -11,7 +11,11 @@
 use super::{judge::Unauthorised, registers::Registers};
 use crate::register::{OTHERS_SEALS_MAX, OTHERS_WORDS_MAX, Register, SHARE_WORDS_MAX};
 use relaymesh_bus::sign::PublicKey;
-use relaymesh_core::{hlc::Hlc, id::NodeId, op::Op};
+use relaymesh_core::{
+    hlc::Hlc,
+    id::NodeId,
+    op::{Body, Op},
+};
 use std::collections::BTreeMap;
 
 /// How many words others than the owner's key have said, register by register.
@@ -54,13 +58,14 @@ impl Registers {
 
     /// Whether there is room for what an op says, if that is a word of a register.
     pub(super) fn admit_word(&self, op: &Op) -> Result<(), Unauthorised> {
-        let Some(register) = Register::of(&op.body) else { return Ok(()) };
-        self.room_for(register, op.header.origin, op.header.hlc).map(drop)
+        let Body::Register(word) = &op.body else { return Ok(()) };
+        self.room_for(word.register(), op.header.origin, op.header.hlc).map(drop)
     }
 
     /// Counts a word that took effect.
     pub(super) fn count_word(&mut self, op: &Op) {
-        let Some(register) = Register::of(&op.body) else { return };
+        let Body::Register(word) = &op.body else { return };
+        let register = word.register();
         if op.header.origin == self.root_node {
             return;
         }

@@ -13,6 +13,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{NodeId, OpId},
     op::{Body, ChainHead, Scope},
+    register,
 };
 
 /// A member that holds a seal up.
@@ -132,7 +133,7 @@ impl<R: Rng> Peer<R> {
             namespace: self.namespace.clone(),
             scope: Scope::Register(Register::Seals),
             causal_deps: Vec::new(),
-            body: Body::Seal { upto, heads },
+            body: Body::Register(register::Body::Seal { upto, heads }),
         };
         Some(self.handle_command(command, now_ms))
     }

@@ -1,14 +1,14 @@
 //! One op on the row of its register.
 
 use super::{
-    FIRST_LEVEL, Register, SETTING_BYTES_MAX, WORDS_MAX,
+    Body, FIRST_LEVEL, Register, SETTING_BYTES_MAX, WORDS_MAX,
     seals::{SEAL_HEADS_MAX, SealWord},
     state::{RegisterRow, Words},
 };
 use crate::capability;
 use relaymesh_core::{
     hlc::Hlc,
-    op::{Body, Kind, Op, Scope, lock_bodies, log_bodies, message_bodies, namespace_bodies, task_bodies},
+    op::{About, Kind},
 };
 
 /// Why an op has no effect. It changed nothing; each says what was found.
@@ -91,14 +91,10 @@ pub enum Refusal {
 }
 
 /// Applies `op` to the row of its register. Nothing has to be done about it besides; a refusal has changed nothing.
-pub fn apply(row: &mut Option<RegisterRow>, op: &Op) -> Result<(), Refusal> {
-    let wrong = Refusal::WrongScope { kind: op.body.kind() };
-    let Scope::Register(register) = op.header.scope else { return Err(wrong) };
-    if let Body::PurgeScope {} = op.body {
-        return Err(Refusal::NeverPurged);
-    }
-    if Register::of(&op.body) != Some(register) {
-        return Err(wrong);
+pub fn apply(row: &mut Option<RegisterRow>, op: &About<'_, Register, Body>) -> Result<(), Refusal> {
+    let register = op.id;
+    if op.body.register() != register {
+        return Err(Refusal::WrongScope { kind: op.body.kind() });
     }
     if !op.header.causal_deps.is_empty() {
         return Err(Refusal::Cites { found: op.header.causal_deps.len() });
@@ -114,12 +110,12 @@ pub fn apply(row: &mut Option<RegisterRow>, op: &Op) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn say(words: &mut Words, op: &Op, register: Register) -> Result<(), Refusal> {
+fn say(words: &mut Words, op: &About<'_, Register, Body>, register: Register) -> Result<(), Refusal> {
     if words.len() >= WORDS_MAX {
         return Err(Refusal::Full { register });
     }
     let at = op.header.hlc;
-    match (words, &op.body) {
+    match (words, op.body) {
         (Words::Routes(routes), Body::RouteKind { pattern, target }) => routes.record(pattern.clone(), *target, at),
         (Words::Coordinator(words), Body::DesignateCoordinator { coordinator }) => words.push(at, *coordinator),
         (Words::Delegations(all), Body::DelegateUcan { ucan_bytes }) => all.give(at, ucan_bytes)?,
@@ -146,14 +142,14 @@ fn say(words: &mut Words, op: &Op, register: Register) -> Result<(), Refusal> {
         }
         (
             _,
-            task_bodies!()
-            | lock_bodies!()
-            | message_bodies!()
-            | log_bodies!()
-            | namespace_bodies!()
-            | relaymesh_core::op::plan_bodies!()
-            | relaymesh_core::op::register_bodies!()
-            | Body::PurgeScope {},
+            Body::RouteKind { .. }
+            | Body::DesignateCoordinator { .. }
+            | Body::DelegateUcan { .. }
+            | Body::RevokeUcan { .. }
+            | Body::FreezeNode { .. }
+            | Body::SetSetting { .. }
+            | Body::SetFeatureLevel { .. }
+            | Body::Seal { .. },
         ) => return Err(Refusal::WrongScope { kind: op.body.kind() }),
     }
     Ok(())

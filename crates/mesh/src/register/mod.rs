@@ -32,7 +32,7 @@ mod tests;
 pub use apply::{Refusal, apply};
 pub use delegations::Delegations;
 pub use history::History;
-pub use relaymesh_core::register::Register;
+pub use relaymesh_core::register::{Body, Register};
 pub use seals::{SEAL_HEADS_MAX, SealWord, Seals};
 pub use state::{RegisterRow, Words};
 pub use validate::{Invalid, validate};

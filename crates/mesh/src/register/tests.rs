@@ -1,14 +1,15 @@
 //! What can be said about a register, one op at a time. Who may say it is tried in `tests/mesh`.
 
 use super::{
-    History, Refusal, Register, RegisterRow, SEAL_HEADS_MAX, SETTING_BYTES_MAX, WORDS_MAX, Words, apply, validate,
+    Body, History, Refusal, Register, RegisterRow, SEAL_HEADS_MAX, SETTING_BYTES_MAX, WORDS_MAX, Words, apply, validate,
 };
+use crate::rows::{self, Rows};
 use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
     id::{NodeId, OpId},
     name::Name,
-    op::{Body, ChainHead, Header, Op, Scope, WriteClass},
+    op::{self, ChainHead, Header, Op, Scope, WriteClass},
 };
 
 fn node() -> NodeId {
@@ -23,8 +24,7 @@ fn name(text: &str) -> Name {
     text.parse().unwrap()
 }
 
-fn op(wall_ms: u64, body: Body) -> Op {
-    let register = Register::of(&body).unwrap_or(Register::Level);
+fn op(wall_ms: u64, register: Register, body: impl Into<op::Body>) -> Op {
     let header = Header {
         op_id: OpId::new(wall_ms, 1),
         origin: node(),
@@ -39,12 +39,13 @@ fn op(wall_ms: u64, body: Body) -> Op {
         causal_deps: Vec::new(),
         via: None,
     };
-    Op { pos: 0, header, body }
+    Op { pos: 0, header, body: body.into() }
 }
 
 fn say(row: &mut Option<RegisterRow>, wall_ms: u64, body: Body) -> Result<(), Refusal> {
     let before = row.clone();
-    let outcome = apply(row, &op(wall_ms, body));
+    let op = op(wall_ms, body.register(), body.clone());
+    let outcome = apply(row, &op.about(body.register(), &body));
     if outcome.is_err() {
         assert_eq!(*row, before, "a refusal changes nothing");
     }
@@ -126,8 +127,13 @@ fn what_is_no_chain_is_not_given_and_nothing_is_given_or_taken_twice() {
 
 #[test]
 fn a_register_is_never_purged() {
+    let purge = op(1, Register::Level, op::Body::PurgeScope {});
+    assert_eq!(rows::apply(&mut None, &purge), Err(Refusal::NeverPurged.into()));
     let mut row = None;
-    assert_eq!(say(&mut row, 1, Body::PurgeScope {}), Err(Refusal::NeverPurged));
+    say(&mut row, 1, Body::SetFeatureLevel { level: 9 }).unwrap();
+    let mut there = row.map(Rows::Register);
+    let before = there.clone();
+    assert_eq!((rows::apply(&mut there, &purge), there), (Err(Refusal::NeverPurged.into()), before));
 }
 
 #[test]

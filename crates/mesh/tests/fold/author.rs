@@ -10,7 +10,10 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     op::{Body, Chain, Header, Held, Op, Scope, WriteClass},
-    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::{
+        self,
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    },
 };
 use relaymesh_mesh::{fold::Fold, rows};
 
@@ -46,14 +49,14 @@ impl Author {
     }
 
     /// Writes an op at its honest time.
-    pub(crate) fn say(&mut self, scope: Scope, now_ms: u64, body: Body) -> Op {
+    pub(crate) fn say(&mut self, scope: Scope, now_ms: u64, body: impl Into<Body>) -> Op {
         let hlc = self.clock.tick(now_ms).expect("the counter is far from used up");
         self.say_at(scope, hlc, body)
     }
 
     /// Writes an op at any time after its last one: the chain allows no other.
-    pub(crate) fn say_at(&mut self, scope: Scope, hlc: Hlc, body: Body) -> Op {
-        let header = self.header(scope, hlc);
+    pub(crate) fn say_at(&mut self, scope: Scope, hlc: Hlc, body: impl Into<Body>) -> Op {
+        let (header, body) = (self.header(scope, hlc), body.into());
         self.chain.append(&header, &body);
         let op = Op { pos: 1, header, body };
         self.take_in(&op);
@@ -61,14 +64,14 @@ impl Author {
     }
 
     /// The claim that it would write, citing the newest op it knows of.
-    pub(crate) fn claim(&self, scope: Scope, step: u16) -> Body {
+    pub(crate) fn claim(&self, scope: Scope, step: u16) -> task::Body {
         self.claim_citing(step, self.head(scope))
     }
 
-    pub(crate) fn claim_citing(&self, step: u16, seen: Hlc) -> Body {
+    pub(crate) fn claim_citing(&self, step: u16, seen: Hlc) -> task::Body {
         let token = LeaseToken::new(self.chain.next_seq(), u128::from_be_bytes(self.node.to_bytes()));
         let worker = WorkerId::new(0, u128::from_be_bytes(self.node.to_bytes()));
-        Body::ClaimWork { step, owner: self.node, worker, token, lease_ms: LEASE_MS, seen }
+        task::Body::ClaimWork { step, owner: self.node, worker, token, lease_ms: LEASE_MS, seen }
     }
 
     /// The newest op of the scope that took effect, as far as it knows.
@@ -104,7 +107,7 @@ impl Author {
 
     fn take_in(&mut self, op: &Op) {
         self.view.insert(op.clone());
-        if let Body::ClaimWork { step, token, .. } = &op.body {
+        if let Body::Task(task::Body::ClaimWork { step, token, .. }) = &op.body {
             let rows = self.view.rows(op.header.scope).and_then(rows::Rows::node).and_then(Rows::task);
             let epoch = rows.and_then(|rows| rows.steps.get(usize::from(*step))).map_or(1, |step| step.epoch);
             self.leases.push((op.header.scope, Held { step: *step, epoch, token: *token }));
@@ -144,9 +147,9 @@ pub(crate) fn result(text: &str) -> ContentRef {
     ContentRef::of(Media::Text, text.as_bytes())
 }
 
-pub(crate) fn submit(steps: Vec<StepSpec>) -> Body {
+pub(crate) fn submit(steps: Vec<StepSpec>) -> task::Body {
     let (name, key) = (name("task"), IdempotencyKey::Given(name("key")));
-    Body::ScheduleJob {
+    task::Body::ScheduleJob {
         schedule: Schedule { name, key, fingerprint: Hash::default(), trace_id: 1, input: None, steps },
     }
 }
@@ -175,6 +178,6 @@ pub(crate) fn weighed(step: StepSpec) -> StepSpec {
 
 /// Held by whoever made the claim that is `op`.
 pub(crate) fn held(op: &Op, epoch: u32) -> Held {
-    let Body::ClaimWork { step, token, .. } = &op.body else { panic!("not a claim") };
+    let Body::Task(task::Body::ClaimWork { step, token, .. }) = &op.body else { panic!("not a claim") };
     Held { step: *step, epoch, token: *token }
 }

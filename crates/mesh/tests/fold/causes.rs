@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use relaymesh_core::{
     hlc::Hlc,
     id::OpId,
-    op::{Body, CAUSAL_DEPS_MAX, CancelMode, Op, Scope},
-    task::Status,
+    op::{CAUSAL_DEPS_MAX, CancelMode, Op, Scope},
+    task::{self, Status},
 };
 use relaymesh_mesh::fold::{Arrival, Fold, NoEffect};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ fn task(author: &mut Author, number: u128, at_ms: u64, cites: &[&Op]) -> Op {
 
 fn cancel(author: &mut Author, number: u128, at_ms: u64, cites: Vec<OpId>) -> Op {
     author.cites = cites;
-    author.say(scope(number), at_ms, Body::CancelTask { mode: CancelMode::Hard, reason: String::new() })
+    author.say(scope(number), at_ms, task::Body::CancelTask { mode: CancelMode::Hard, reason: String::new() })
 }
 
 fn why(fold: &Fold, op: &Op) -> Option<NoEffect> {
@@ -179,7 +179,7 @@ fn what_was_let_in_may_have_to_wait_beside_a_full_room() {
     let mut dated = cites.say_at(
         repository(),
         time(START_MS + 10, &one),
-        Body::CancelTask { mode: CancelMode::Soft, reason: String::new() },
+        task::Body::CancelTask { mode: CancelMode::Soft, reason: String::new() },
     );
     dated.header.seq = 77;
     let missing = task(&mut liar, 1, START_MS + 1, &[]);

@@ -8,7 +8,7 @@ use relaymesh_core::{
     hlc::Hlc,
     kernel::{self, Rows},
     op::{Body, ExpireReason, Op},
-    task::{Refusal, Status, Step},
+    task::{self, Refusal, Status, Step},
 };
 use relaymesh_mesh::fold::{Fold, NoEffect};
 use relaymesh_mesh::rows;
@@ -22,7 +22,7 @@ fn two() -> (Author, Author, Op) {
 }
 
 fn complete(author: &mut Author, claim: &Op, at_ms: u64, text: &str) -> Op {
-    author.say(scope(0), at_ms, Body::CompleteJob { held: held(claim, 1), result: result(text) })
+    author.say(scope(0), at_ms, task::Body::CompleteJob { held: held(claim, 1), result: result(text) })
 }
 
 fn only(fold: &Fold) -> &Step {
@@ -110,9 +110,9 @@ fn a_claim_that_cites_its_own_time_has_no_effect() {
 fn a_back_dated_renewal_of_ones_own_lease_has_no_effect_either() {
     let (mut one, other, task) = two();
     let claim = one.say(scope(0), START_MS + 5, one.claim(scope(0), 0));
-    let Body::ClaimWork { step, owner, worker, token, .. } = claim.body.clone() else { panic!() };
+    let Body::Task(task::Body::ClaimWork { step, owner, worker, token, .. }) = claim.body.clone() else { panic!() };
     let seen = Hlc { wall_ms: START_MS + 500, logical: 0, node: other.node };
-    let again = Body::ClaimWork { step, owner, worker, token, lease_ms: 10 * LEASE_MS, seen };
+    let again = Body::Task(task::Body::ClaimWork { step, owner, worker, token, lease_ms: 10 * LEASE_MS, seen });
     let renewal = one.say(scope(0), START_MS + 9, again);
     let fold = arrive([task, claim, renewal.clone()]);
     assert!(matches!(refusal(&fold, &renewal), Some(Refusal::BackDated { .. })));
@@ -124,7 +124,8 @@ fn concurrent_expiries_count_once_and_a_renewal_before_them_beats_both() {
     let (mut one, mut other, task) = two();
     let claim = one.say(scope(0), START_MS + 5, one.claim(scope(0), 0));
     other.hear(&claim, START_MS + 6);
-    let expire = Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 };
+    let expire =
+        Body::Task(task::Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 });
     let mut quiet = one.clone();
     let first = quiet.say(scope(0), START_MS + 5 + LEASE_MS + 1, expire.clone());
     let second = other.say(scope(0), START_MS + 5 + LEASE_MS + 2, expire);
@@ -146,7 +147,12 @@ fn a_completion_beats_an_expiry_exactly_when_it_is_older() {
         let (mut one, mut other, task) = two();
         let claim = one.say(scope(0), START_MS + 5, one.claim(scope(0), 0));
         other.hear(&claim, START_MS + 6);
-        let body = Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 };
+        let body = Body::Task(task::Body::ExpireWork {
+            step: 0,
+            epoch: 1,
+            reason: ExpireReason::DeadlinePassed,
+            jitter_ms: 0,
+        });
         let expiry = other.say(scope(0), START_MS + LEASE_MS + 8, body);
         let done = complete(&mut one, &claim, START_MS + done_ms, "x");
         for order in permutations(&[task, claim, expiry, done]) {

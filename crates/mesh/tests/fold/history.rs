@@ -10,9 +10,9 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{LeaseToken, OpId},
     kernel::Rows,
-    op::{Body, CancelMode, ChainHead, ExpireReason, Held, Op, Scope},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Held, Op, Scope, log},
     row::StateHash,
-    task::{Status, TaskRows},
+    task::{self, Status, TaskRows},
 };
 use relaymesh_mesh::rows;
 
@@ -106,8 +106,9 @@ impl Story {
         }
         let (scope, body) = if one.what == 99 {
             let head = ChainHead { origin: self.authors[who].node, origin_epoch: 1, seq: 1, hash: Hash::default() };
-            let note = Body::AuditEvent { event: crate::author::name("token.create"), about: Vec::new() };
-            let checkpoint = Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) };
+            let note =
+                Body::Log(log::Body::AuditEvent { event: crate::author::name("token.create"), about: Vec::new() });
+            let checkpoint = Body::Log(log::Body::Checkpoint { pos: 1, heads: vec![head], state: StateHash(1) });
             (Scope::Log, if one.pick.is_multiple_of(2) { note } else { checkpoint })
         } else if one.what == 97 {
             (namespace(), naming::body(one))
@@ -171,49 +172,52 @@ impl Story {
         let held = Held { step: running, epoch, token: lease.map_or(LeaseToken::new(0, 0), |lease| lease.token) };
         let waiting = with(&|step| step.status == Status::Waiting);
         let (ask, text, jitter_ms) = (Hash::sha256(ASK.as_bytes()), String::new, (one.pick % 5) as u32);
-        match one.what {
+        let body = match one.what {
             25..=44 => author.claim(scope, with(&|step| step.is_claimable(self.now_ms))),
             45..=47 => author.claim(scope, any),
             48..=62 => match &rows.steps[usize::from(running)] {
-                step if step.is_weighed() && one.gap_ms.is_multiple_of(4) => Body::SkipWork { held, reason: text() },
-                step if step.is_weighed() => Body::PassWork { held },
-                step if step.spec.foreach().is_some() && step.fan.is_none() => {
-                    Body::FanOut { held, count: (one.gap_ms % 3) as u16 }
+                step if step.is_weighed() && one.gap_ms.is_multiple_of(4) => {
+                    task::Body::SkipWork { held, reason: text() }
                 }
-                _ => Body::CompleteJob { held, result: result(&one.pick.to_string()) },
+                step if step.is_weighed() => task::Body::PassWork { held },
+                step if step.spec.foreach().is_some() && step.fan.is_none() => {
+                    task::Body::FanOut { held, count: (one.gap_ms % 3) as u16 }
+                }
+                _ => task::Body::CompleteJob { held, result: result(&one.pick.to_string()) },
             },
-            63..=66 => Body::FailJob { held, retryable: true, jitter_ms, error: text() },
-            67..=68 => Body::FailJob { held, retryable: false, jitter_ms, error: text() },
-            69..=70 => Body::YieldWork { held, reason: text() },
-            71..=74 => Body::ExpireWork { step: running, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms },
-            75 => Body::ExpireWork { step: running, epoch, reason: ExpireReason::OwnerGone, jitter_ms },
-            76..=77 => Body::TimeoutWork { step: running, epoch, jitter_ms },
-            78 => Body::CancelTask { mode: CancelMode::Hard, reason: text() },
-            79 => Body::CancelTask { mode: CancelMode::Soft, reason: text() },
-            80..=83 => Body::RedriveTask { reason: text() },
-            84..=86 => Body::ApproveStep { step: waiting, ask },
-            87 => Body::DenyStep { step: waiting, ask, reason: text() },
-            88 => Body::ApproveStep { step: any, ask: Hash::default() },
-            96 => Body::RecordArtifact {
+            63..=66 => task::Body::FailJob { held, retryable: true, jitter_ms, error: text() },
+            67..=68 => task::Body::FailJob { held, retryable: false, jitter_ms, error: text() },
+            69..=70 => task::Body::YieldWork { held, reason: text() },
+            71..=74 => task::Body::ExpireWork { step: running, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms },
+            75 => task::Body::ExpireWork { step: running, epoch, reason: ExpireReason::OwnerGone, jitter_ms },
+            76..=77 => task::Body::TimeoutWork { step: running, epoch, jitter_ms },
+            78 => task::Body::CancelTask { mode: CancelMode::Hard, reason: text() },
+            79 => task::Body::CancelTask { mode: CancelMode::Soft, reason: text() },
+            80..=83 => task::Body::RedriveTask { reason: text() },
+            84..=86 => task::Body::ApproveStep { step: waiting, ask },
+            87 => task::Body::DenyStep { step: waiting, ask, reason: text() },
+            88 => task::Body::ApproveStep { step: any, ask: Hash::default() },
+            96 => task::Body::RecordArtifact {
                 held,
                 kind: name("log"),
                 name: name("out"),
                 content: result("log"),
                 about: Vec::new(),
             },
-            97 => Body::PurgeScope {},
+            97 => return Body::PurgeScope {},
             89 => submit(vec![step("other", &[], None, false)]),
             _ => self.stale(who, scope, one.pick),
-        }
+        };
+        body.into()
     }
 
     /// The word of some lease that it heard of, whoever held it and however long ago.
-    fn stale(&self, who: usize, scope: Scope, pick: usize) -> Body {
+    fn stale(&self, who: usize, scope: Scope, pick: usize) -> task::Body {
         let leases: Vec<Held> =
             self.authors[who].leases.iter().filter(|(of, _)| *of == scope).map(|(_, h)| *h).collect();
         let nobody = Held { step: 0, epoch: 1, token: LeaseToken::new(0, 0) };
         let held = if leases.is_empty() { nobody } else { leases[pick % leases.len()] };
-        Body::CompleteJob { held, result: result("stale") }
+        task::Body::CompleteJob { held, result: result("stale") }
     }
 
     /// A claim dated right after the author's last op. It cites what the author saw, or lies about that too.
@@ -242,7 +246,7 @@ impl Story {
     fn forked(&mut self, who: usize, scope: Scope, pick: usize) -> Op {
         let author = &self.authors[who];
         let own: Vec<&Op> = self.ops.iter().filter(|op| op.header.origin == author.node).collect();
-        let body = Body::CancelTask { mode: CancelMode::Hard, reason: format!("fork {pick}") };
+        let body = Body::Task(task::Body::CancelTask { mode: CancelMode::Hard, reason: format!("fork {pick}") });
         let mut header = author.header(scope, author.oldest_time());
         if let Some(place) = own.iter().rev().nth(pick % 3) {
             header.seq = place.header.seq;

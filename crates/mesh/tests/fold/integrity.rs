@@ -10,7 +10,7 @@ use relaymesh_core::{
     id::OpId,
     kernel::Rows,
     op::{Body, CancelMode, Op, Scope},
-    task::{Status, TaskRows},
+    task::{self, Status, TaskRows},
 };
 use relaymesh_mesh::fold::{Arrival, Fold, NoEffect};
 use relaymesh_mesh::rows;
@@ -24,7 +24,7 @@ fn task_of(fold: &Fold, scope: Scope) -> &TaskRows {
 }
 
 fn hard_cancel(reason: &str) -> Body {
-    Body::CancelTask { mode: CancelMode::Hard, reason: reason.to_owned() }
+    Body::Task(task::Body::CancelTask { mode: CancelMode::Hard, reason: reason.to_owned() })
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn two_ops_at_one_time_are_both_refused_whichever_arrives_first() {
     other.hear(&task, START_MS);
     let first = one.say(scope(0), START_MS + 5, one.claim(scope(0), 0));
     let second = other.say_at(scope(0), first.header.hlc, other.claim(scope(0), 0));
-    let after = one.say(scope(0), START_MS + 9, Body::CompleteJob { held: held(&first, 1), result: result("x") });
+    let after = one.say(scope(0), START_MS + 9, task::Body::CompleteJob { held: held(&first, 1), result: result("x") });
     for order in permutations(&[task, first.clone(), second.clone(), after]) {
         let fold = arrive(order);
         for op in [&first, &second] {
@@ -65,7 +65,7 @@ fn forked(same_id: bool, same_time: bool) -> (Vec<Op>, u64) {
     let task = one_step(&mut liar, scope(0));
     let other_task = one_step(&mut liar, scope(1));
     let claim = liar.say(scope(0), START_MS + 5, liar.claim(scope(0), 0));
-    let done = liar.say(scope(0), START_MS + 6, Body::CompleteJob { held: held(&claim, 1), result: result("x") });
+    let done = liar.say(scope(0), START_MS + 6, task::Body::CompleteJob { held: held(&claim, 1), result: result("x") });
     let mut fork = claim.clone();
     fork.header.scope = scope(1);
     fork.body = hard_cancel("fork");

@@ -31,10 +31,12 @@ pub(crate) fn body(author: &Author, now_ms: u64, one: Move) -> Body {
     let held = locks.get(one.pick % locks.len().max(1)).copied().unwrap_or(nobody);
     match one.what {
         25..=60 => acquire(author, KEYS[one.pick % KEYS.len()], one),
-        61..=68 => Body::RenewLock { held, ttl_ms: TTL_MS },
-        69..=77 => Body::ReleaseLock { held },
-        78..=85 => Body::ExpireLock { held: locks.iter().find(over).copied().unwrap_or(held) },
-        86..=88 => Body::ReleaseLock { held: HeldLock { fence: held.fence.saturating_sub(1), ..held } },
+        61..=68 => Body::Lock(lock::Body::RenewLock { held, ttl_ms: TTL_MS }),
+        69..=77 => Body::Lock(lock::Body::ReleaseLock { held }),
+        78..=85 => Body::Lock(lock::Body::ExpireLock { held: locks.iter().find(over).copied().unwrap_or(held) }),
+        86..=88 => {
+            Body::Lock(lock::Body::ReleaseLock { held: HeldLock { fence: held.fence.saturating_sub(1), ..held } })
+        }
         98 => Body::PurgeScope {},
         _ => acquire(author, KEYS[one.pick % 2], one),
     }
@@ -49,7 +51,7 @@ fn acquire(author: &Author, key: &str, one: Move) -> Body {
 }
 
 fn acquire_with(author: &Author, key: &str, mode: Mode, case: Case, token: LeaseToken) -> Body {
-    Body::AcquireLock {
+    Body::Lock(lock::Body::AcquireLock {
         repository: "app".parse().expect("a repository"),
         key: key.parse().expect("a key"),
         mode,
@@ -60,7 +62,7 @@ fn acquire_with(author: &Author, key: &str, mode: Mode, case: Case, token: Lease
         ttl_ms: TTL_MS,
         purpose: String::new(),
         seen: author.head(repository()),
-    }
+    })
 }
 
 fn alone(author: &mut Author, key: &str, at_ms: u64, token: u128) -> Op {
@@ -79,7 +81,7 @@ fn of_two_concurrent_acquires_the_earlier_wins_and_the_other_ones_word_is_fenced
     let late = alone(&mut other, "src/lib.rs", START_MS + 6, 2);
     // Its author had not heard of the earlier one: on its own, it has fence 1.
     let held = HeldLock { token: LeaseToken::new(1, 2), fence: 1 };
-    let renewal = other.say(repository(), START_MS + 9, Body::RenewLock { held, ttl_ms: TTL_MS });
+    let renewal = other.say(repository(), START_MS + 9, lock::Body::RenewLock { held, ttl_ms: TTL_MS });
     assert_eq!(other.view.no_effect(repository(), renewal.header.op_id), None, "as far as its author knows it counts");
     for order in permutations(&[early, late.clone(), renewal.clone()]) {
         let fold = arrive(order);

@@ -18,7 +18,7 @@ pub(crate) fn body(one: Move) -> Body {
 }
 
 fn create(about: &str) -> Body {
-    Body::CreateNamespace { about: about.to_owned() }
+    Body::Namespace(namespace::Body::CreateNamespace { about: about.to_owned() })
 }
 
 #[test]

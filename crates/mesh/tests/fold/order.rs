@@ -9,6 +9,7 @@ use relaymesh_core::{
     id::MessageId,
     kernel::{Rows, apply},
     op::{Body, Scope},
+    task,
 };
 use relaymesh_mesh::{fold::Fold, rows};
 use std::collections::BTreeMap;
@@ -52,12 +53,12 @@ proptest! {
                 let after = fences(after);
                 prop_assert!(fences(before).iter().all(|(of, old)| after.get(of) >= Some(old)), "a fence shrank");
             }
-            if let Body::CompleteJob { held, .. } = &op.body {
+            if let Body::Task(task::Body::CompleteJob { held, .. }) = &op.body {
                 let count = results.entry((scope, held.step)).or_default();
                 *count += 1;
                 prop_assert_eq!(*count, 1, "a second result for step {}", held.step);
             }
-            if let Body::RedriveTask { .. } = &op.body {
+            if let Body::Task(task::Body::RedriveTask { .. }) = &op.body {
                 results.retain(|(of, index), _| {
                     *of != scope || rows.as_ref().and_then(Rows::task).is_some_and(|rows| rows.steps[usize::from(*index)].result.is_some())
                 });
@@ -71,7 +72,7 @@ proptest! {
         let fold = Fold::of(ops.clone());
         for rows in fold.all_rows().filter_map(rows::Rows::node).filter_map(Rows::task) {
             for (index, step) in rows.indexed().filter(|(_, step)| step.result.is_some()) {
-                let of_step = |body: &Body| matches!(body, Body::CompleteJob { held, result }
+                let of_step = |body: &Body| matches!(body, Body::Task(task::Body::CompleteJob { held, result })
                     if held.step == index && held.epoch == step.epoch && Some(*result) == step.result);
                 prop_assert!(ops.iter().any(|op| of_step(&op.body)));
             }

@@ -19,7 +19,7 @@ use relaymesh_mesh::rows;
 pub(crate) fn body(author: &Author, one: Move) -> Body {
     let fresh = ItemId::new(author.chain.next_seq(), u128::from_be_bytes(author.node.to_bytes()));
     let Some(rows) = author.view.rows(plan()).and_then(rows::Rows::node).and_then(Rows::plan) else {
-        return Body::AddItem { item: new(fresh, ItemKind::Mission, None, 0) };
+        return Body::Plan(plan::Body::AddItem { item: new(fresh, ItemKind::Mission, None, 0) });
     };
     let items: Vec<&Item> = rows.items.values().collect();
     let (any, other) = (items[one.pick % items.len()], items[one.pick / 7 % items.len()]);
@@ -30,16 +30,18 @@ pub(crate) fn body(author: &Author, one: Move) -> Body {
             let id = if one.pick.is_multiple_of(13) { other.id } else { fresh };
             let kind = ItemKind::ALL.iter().copied().find(|kind| kind.above() == Some(any.kind));
             let task = if kind == Some(ItemKind::Task) { Some(TaskId::new(0, 1)) } else { None };
-            Body::AddItem { item: NewItem { task, ..new(id, kind.unwrap_or(any.kind), Some(any.id), place) } }
+            Body::Plan(plan::Body::AddItem {
+                item: NewItem { task, ..new(id, kind.unwrap_or(any.kind), Some(any.id), place) },
+            })
         }
         53..=58 => change(seen, &one.pick.to_string()),
         59..=66 => {
             let above = items.iter().rev().find(|item| Some(item.kind) == any.kind.above());
-            Body::MoveItem { seen, parent: above.unwrap_or(&other).id, place }
+            Body::Plan(plan::Body::MoveItem { seen, parent: above.unwrap_or(&other).id, place })
         }
         67..=74 => set(seen, Status::ALL[one.pick / 3 % 5]),
         75..=78 => set(leaf.map_or(seen, |leaf| leaf.seen()), Status::Done),
-        79..=84 => Body::RemoveItem { seen: leaf.map_or(seen, |leaf| leaf.seen()) },
+        79..=84 => Body::Plan(plan::Body::RemoveItem { seen: leaf.map_or(seen, |leaf| leaf.seen()) }),
         85..=87 => change(SeenItem { rev: seen.rev.saturating_sub(1), ..seen }, "stale"),
         88..=89 => change(SeenItem { by: other.by, ..seen }, "of another op"),
         98 => Body::PurgeScope {},
@@ -52,11 +54,11 @@ fn new(id: ItemId, kind: ItemKind, parent: Option<ItemId>, place: u64) -> NewIte
 }
 
 fn change(seen: SeenItem, title: &str) -> Body {
-    Body::ChangeItem { seen, title: title.to_owned(), notes: String::new(), task: None }
+    Body::Plan(plan::Body::ChangeItem { seen, title: title.to_owned(), notes: String::new(), task: None })
 }
 
 fn set(seen: SeenItem, status: Status) -> Body {
-    Body::SetItemStatus { seen, status, reason: String::new() }
+    Body::Plan(plan::Body::SetItemStatus { seen, status, reason: String::new() })
 }
 
 fn id(number: u128) -> ItemId {
@@ -85,7 +87,7 @@ fn two_authors() -> (Author, Author, Vec<Op>) {
     let add = |author: &mut Author, number: u128| {
         let kind = ItemKind::ALL[number as usize - 1];
         let parent = (number > 1).then(|| id(number - 1));
-        author.say(plan(), START_MS, Body::AddItem { item: new(id(number), kind, parent, 10) })
+        author.say(plan(), START_MS, plan::Body::AddItem { item: new(id(number), kind, parent, 10) })
     };
     let ops: Vec<Op> = (1..=5).map(|number| add(&mut one, number)).collect();
     ops.iter().for_each(|op| other.hear(op, START_MS));
@@ -109,11 +111,12 @@ fn in_any_order(before: &[Op], late: &[Op]) -> Fold {
 fn f15_what_is_removed_and_added_to_at_the_same_time_is_one_or_the_other() {
     for remove_first in [true, false] {
         let (mut one, mut other, mut before) = two_authors();
-        let leaf = one.say(plan(), START_MS, Body::AddItem { item: new(id(9), ItemKind::Feature, Some(id(3)), 1) });
+        let leaf =
+            one.say(plan(), START_MS, plan::Body::AddItem { item: new(id(9), ItemKind::Feature, Some(id(3)), 1) });
         other.hear(&leaf, START_MS);
         before.push(leaf);
-        let removing = Body::RemoveItem { seen: seen(&one, 9) };
-        let adding = Body::AddItem { item: new(id(8), ItemKind::Task, Some(id(9)), 1) };
+        let removing = Body::Plan(plan::Body::RemoveItem { seen: seen(&one, 9) });
+        let adding = Body::Plan(plan::Body::AddItem { item: new(id(8), ItemKind::Task, Some(id(9)), 1) });
         let (first_ms, second_ms) = (START_MS + 5, START_MS + 6);
         let removed = one.say(plan(), if remove_first { first_ms } else { second_ms }, removing);
         let added = other.say(plan(), if remove_first { second_ms } else { first_ms }, adding);
@@ -136,7 +139,8 @@ fn f15_nothing_is_left_open_below_what_somebody_else_finished_or_dropped() {
         other.hear(&done, START_MS);
         before.push(done);
         let closed = one.say(plan(), START_MS + 5, set(seen(&one, 4), over));
-        let added = other.say(plan(), START_MS + 6, Body::AddItem { item: new(id(8), ItemKind::Task, Some(id(4)), 1) });
+        let added =
+            other.say(plan(), START_MS + 6, plan::Body::AddItem { item: new(id(8), ItemKind::Task, Some(id(4)), 1) });
         let again = other.say(plan(), START_MS + 7, set(seen(&other, 5), Status::Active));
         let fold = in_any_order(&before, &[closed.clone(), added.clone(), again.clone()]);
         let parent_closed = plan::Refusal::ParentClosed { parent: id(4), found: over };
@@ -169,11 +173,11 @@ fn f15_concurrent_adds_and_moves_all_count_and_have_one_order() {
     let place = |author: &Author| rows(&author.view).place_after(id(4), None).expect("there is room");
     let add = |author: &mut Author, at_ms, number| {
         let item = new(id(number), ItemKind::Task, Some(id(4)), place(author));
-        author.say(plan(), at_ms, Body::AddItem { item })
+        author.say(plan(), at_ms, plan::Body::AddItem { item })
     };
     let first = add(&mut one, START_MS + 6, 8);
     let second = add(&mut other, START_MS + 5, 7);
-    let moved = one.say(plan(), START_MS + 8, Body::MoveItem { seen: seen(&one, 5), parent: id(4), place: 99 });
+    let moved = one.say(plan(), START_MS + 8, plan::Body::MoveItem { seen: seen(&one, 5), parent: id(4), place: 99 });
     let beside = other.say(plan(), START_MS + 7, set(seen(&other, 7), Status::Active));
     let late = [first, second, moved, beside];
     let fold = in_any_order(&before, &late);
@@ -185,10 +189,11 @@ fn f15_concurrent_adds_and_moves_all_count_and_have_one_order() {
 #[test]
 fn f15_of_two_missions_the_earlier_begins_the_plan() {
     let (mut one, mut other) = (Author::new(1), Author::new(2));
-    let begin = |number| Body::AddItem { item: new(id(number), ItemKind::Mission, None, 0) };
+    let begin = |number| Body::Plan(plan::Body::AddItem { item: new(id(number), ItemKind::Mission, None, 0) });
     let late = one.say(plan(), START_MS + 6, begin(1));
     let early = other.say(plan(), START_MS + 5, begin(2));
-    let below = one.say(plan(), START_MS + 7, Body::AddItem { item: new(id(3), ItemKind::Milestone, Some(id(1)), 1) });
+    let below =
+        one.say(plan(), START_MS + 7, plan::Body::AddItem { item: new(id(3), ItemKind::Milestone, Some(id(1)), 1) });
     let fold = in_any_order(&[], &[early.clone(), late.clone(), below.clone()]);
     let second = plan::Refusal::SecondMission { mission: id(2) };
     let nothing = plan::Refusal::NoItem { item: id(1) };

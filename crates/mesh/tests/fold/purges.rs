@@ -13,19 +13,19 @@ use relaymesh_core::{
     lanes::Priority,
     lock::{self, Case, Mode},
     message::{self, Draft, State},
-    op::{Body, CancelMode, ChainHead, HeldMessage, Op, Scope},
+    op::{Body, CancelMode, ChainHead, HeldMessage, Op, Scope, log},
     row::StateHash,
     task::{self, Status},
 };
 use relaymesh_mesh::fold::{Fold, NoEffect};
 use relaymesh_mesh::rows;
 
-const CANCEL: fn() -> Body = || Body::CancelTask { mode: CancelMode::Hard, reason: String::new() };
-const REDRIVE: fn() -> Body = || Body::RedriveTask { reason: String::new() };
+const CANCEL: fn() -> Body = || Body::Task(task::Body::CancelTask { mode: CancelMode::Hard, reason: String::new() });
+const REDRIVE: fn() -> Body = || Body::Task(task::Body::RedriveTask { reason: String::new() });
 const PURGE: fn() -> Body = || Body::PurgeScope {};
 
 fn one_step() -> Body {
-    submit(vec![step("a", &[], None, false)])
+    submit(vec![step("a", &[], None, false)]).into()
 }
 
 fn refused(fold: &Fold, op: &Op) -> Option<Refusal> {
@@ -123,15 +123,18 @@ fn a_thread_is_purged_when_nothing_waits_in_it() {
         backoff: Backoff::default(),
     };
     let (worker, token) = (WorkerId::new(0, 1), LeaseToken::new(0, 1));
-    let send = Body::SendMessage { draft };
+    let send = Body::Message(message::Body::SendMessage { draft });
     let mut say = |at: u64, body: Body| author.say(thread(), START_MS + at, body);
     let sent = say(0, send.clone());
     let queued = say(1, PURGE());
     let seen = sent.header.hlc;
     let (recipient, owner) = (name("bob"), sent.header.origin);
-    let taken = say(2, Body::DeliverMessage { message: id, recipient, owner, worker, token, lease_ms: 100, seen });
+    let taken = say(
+        2,
+        message::Body::DeliverMessage { message: id, recipient, owner, worker, token, lease_ms: 100, seen }.into(),
+    );
     let processing = say(3, PURGE());
-    let done = say(4, Body::AcknowledgeMessage { held: HeldMessage { message: id, epoch: 1, token } });
+    let done = say(4, message::Body::AcknowledgeMessage { held: HeldMessage { message: id, epoch: 1, token } }.into());
     let purge = say(5, PURGE());
     let after = say(6, send);
     let fold = arrive([sent, queued.clone(), taken, processing.clone(), done, purge.clone(), after.clone()]);
@@ -146,7 +149,7 @@ fn a_thread_is_purged_when_nothing_waits_in_it() {
 #[test]
 fn a_repository_is_never_purged() {
     let mut author = Author::new(1);
-    let acquire = Body::AcquireLock {
+    let acquire = Body::Lock(lock::Body::AcquireLock {
         repository: "app".parse().expect("a name"),
         key: "a".parse().expect("a key"),
         mode: Mode::Exclusive,
@@ -157,10 +160,10 @@ fn a_repository_is_never_purged() {
         ttl_ms: 1_000,
         purpose: String::new(),
         seen: author.head(repository()),
-    };
+    });
     let first = author.say(repository(), START_MS, acquire);
     let held = relaymesh_core::op::HeldLock { token: LeaseToken::new(0, 1), fence: 1 };
-    let released = author.say(repository(), START_MS + 1, Body::ReleaseLock { held });
+    let released = author.say(repository(), START_MS + 1, lock::Body::ReleaseLock { held });
     let purge = author.say(repository(), START_MS + 2, PURGE());
     let other = Scope::Repository(RepositoryId::of(&name("default"), "other"));
     let nothing = author.say(other, START_MS + 3, PURGE());
@@ -175,8 +178,9 @@ fn a_repository_is_never_purged() {
 fn a_checkpoint_takes_effect_and_leaves_no_rows() {
     let mut author = Author::new(1);
     let heads = vec![ChainHead { origin: author.node, origin_epoch: 1, seq: 1, hash: Hash::default() }];
-    let good = author.say(Scope::Log, START_MS, Body::Checkpoint { pos: 1, heads, state: StateHash(7) });
-    let bad = author.say(Scope::Log, START_MS + 1, Body::Checkpoint { pos: 1, heads: vec![], state: StateHash(7) });
+    let good = author.say(Scope::Log, START_MS, log::Body::Checkpoint { pos: 1, heads, state: StateHash(7) });
+    let bad =
+        author.say(Scope::Log, START_MS + 1, log::Body::Checkpoint { pos: 1, heads: vec![], state: StateHash(7) });
     let purge = author.say(Scope::Log, START_MS + 2, PURGE());
     let fold = arrive([good.clone(), bad.clone(), purge.clone()]);
     assert_eq!((refused(&fold, &good), fold.rows(Scope::Log)), (None, None));

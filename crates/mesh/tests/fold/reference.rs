@@ -5,7 +5,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::NodeId,
     kernel::{Rows, apply},
-    op::{Header, Op, Scope},
+    op::{Body, Header, Op, Scope},
     row::StateHash,
 };
 use relaymesh_mesh::{fold::Fold, rows};
@@ -159,7 +159,7 @@ fn mix(number: u64) -> u64 {
 #[test]
 fn there_are_as_many_orders_as_there_should_be() {
     let author = crate::author::Author::new(1);
-    let body = crate::author::submit(Vec::new());
+    let body = Body::Task(crate::author::submit(Vec::new()));
     let hlc = author.oldest_time();
     let op =
         |seq| Op { pos: 1, header: Header { seq, ..author.header(crate::author::scope(0), hlc) }, body: body.clone() };

@@ -29,24 +29,31 @@ pub(crate) fn body(author: &Author, now_ms: u64, one: Move) -> Body {
     let of = |message: Option<&Message>| message.map_or(MessageId::new(0, 0), |message| message.draft.id);
     let jitter_ms = (one.pick % 5) as u32;
     match one.what {
-        25..=38 => Body::SendMessage { draft: draft(author, one, any) },
+        25..=38 => Body::Message(message::Body::SendMessage { draft: draft(author, one, any) }),
         39..=58 => deliver(author, with(&|message| message.is_deliverable(now_ms)).or(any)),
-        59..=64 => Body::AcknowledgeMessage { held },
-        65..=71 => Body::ReplyMessage { held, answer: fresh(author, one), content: result("answer") },
-        72..=75 => Body::FailMessage { held, retryable: !one.pick.is_multiple_of(3), jitter_ms, error: text() },
-        76..=77 => Body::ReturnMessage { held, reason: text() },
+        59..=64 => Body::Message(message::Body::AcknowledgeMessage { held }),
+        65..=71 => {
+            Body::Message(message::Body::ReplyMessage { held, answer: fresh(author, one), content: result("answer") })
+        }
+        72..=75 => Body::Message(message::Body::FailMessage {
+            held,
+            retryable: !one.pick.is_multiple_of(3),
+            jitter_ms,
+            error: text(),
+        }),
+        76..=77 => Body::Message(message::Body::ReturnMessage { held, reason: text() }),
         78..=81 => {
             let reason =
                 if one.pick.is_multiple_of(2) { ExpireReason::OwnerGone } else { ExpireReason::DeadlinePassed };
-            Body::ExpireDelivery { message: held.message, epoch: held.epoch, reason, jitter_ms }
+            Body::Message(message::Body::ExpireDelivery { message: held.message, epoch: held.epoch, reason, jitter_ms })
         }
         82..=84 => {
             let old = with(&|message| message.is_too_old(now_ms) && !message.state.is_terminal());
-            Body::ExpireMessage { message: of(old.or(any)) }
+            Body::Message(message::Body::ExpireMessage { message: of(old.or(any)) })
         }
         85..=89 => {
             let message = of(with(&|m| matches!(m.state, State::Dead | State::Failed)).or(any));
-            Body::RedriveMessage { message, reason: text() }
+            Body::Message(message::Body::RedriveMessage { message, reason: text() })
         }
         98 => Body::PurgeScope {},
         _ => deliver(author, any),
@@ -93,7 +100,7 @@ fn draft(author: &Author, one: Move, about: Option<&Message>) -> Draft {
 }
 
 fn deliver(author: &Author, message: Option<&Message>) -> Body {
-    Body::DeliverMessage {
+    Body::Message(message::Body::DeliverMessage {
         message: message.map_or(MessageId::new(0, 0), |message| message.draft.id),
         recipient: message.map_or(name("bob"), |message| message.draft.to.clone()),
         owner: author.node,
@@ -101,7 +108,7 @@ fn deliver(author: &Author, message: Option<&Message>) -> Body {
         token: LeaseToken::new(author.chain.next_seq(), number(author)),
         lease_ms: LEASE_MS,
         seen: author.head(thread()),
-    }
+    })
 }
 
 fn rows(fold: &Fold) -> &ThreadRows {
@@ -112,9 +119,9 @@ fn rows(fold: &Fold) -> &ThreadRows {
 fn two() -> (Author, Author, Op, MessageId) {
     let (mut one, mut other) = (Author::new(1), Author::new(2));
     let ask = Move { who: 0, machine: 7, what: 25, pick: 3, gap_ms: 0 };
-    let question = one.say(thread(), START_MS, Body::SendMessage { draft: draft(&one, ask, None) });
+    let question = one.say(thread(), START_MS, message::Body::SendMessage { draft: draft(&one, ask, None) });
     other.hear(&question, START_MS);
-    let Body::SendMessage { draft } = &question.body else { panic!("not a message") };
+    let Body::Message(message::Body::SendMessage { draft }) = &question.body else { panic!("not a message") };
     let id = draft.id;
     (one, other, question, id)
 }
@@ -124,7 +131,11 @@ fn answer(author: &mut Author, id: MessageId, at_ms: u64, text: &str) -> [Op; 2]
     let take = deliver(author, rows(&author.view).messages.get(&id));
     let taken = author.say(thread(), at_ms, take);
     let held = held(rows(&author.view).messages.get(&id));
-    let body = Body::ReplyMessage { held, answer: MessageId::new(at_ms, number(author)), content: result(text) };
+    let body = Body::Message(message::Body::ReplyMessage {
+        held,
+        answer: MessageId::new(at_ms, number(author)),
+        content: result(text),
+    });
     [taken, author.say(thread(), at_ms + 10, body)]
 }
 
@@ -155,10 +166,10 @@ fn an_acknowledgement_beats_an_expiry_exactly_when_it_is_older() {
         let taken = one.say(thread(), START_MS + 5, take);
         other.hear(&taken, START_MS + 6);
         let reason = ExpireReason::DeadlinePassed;
-        let body = Body::ExpireDelivery { message: id, epoch: 1, reason, jitter_ms: 0 };
+        let body = Body::Message(message::Body::ExpireDelivery { message: id, epoch: 1, reason, jitter_ms: 0 });
         let expiry = other.say(thread(), START_MS + LEASE_MS + 8, body);
         let held = held(rows(&one.view).messages.get(&id));
-        let done = one.say(thread(), START_MS + done_ms, Body::AcknowledgeMessage { held });
+        let done = one.say(thread(), START_MS + done_ms, message::Body::AcknowledgeMessage { held });
         for order in permutations(&[question, taken, expiry, done]) {
             assert_eq!(rows(&arrive(order)).messages[&id].state, expected);
         }

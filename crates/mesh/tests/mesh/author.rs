@@ -10,15 +10,15 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     op::{Body, Chain, ChainHead, Header, Held, Op, Scope, WriteClass},
+    register,
     task::{
-        TaskRows,
+        self, TaskRows,
         spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
     },
 };
 use relaymesh_mesh::{
     capability::{Action, Att, Caveats, Chain as Ucan, Delegation, Link, Nonce, Resource},
     fold::{Fold, NoEffect},
-    register::Register,
     rows::Rows,
 };
 use std::collections::BTreeMap;
@@ -68,13 +68,13 @@ impl Author {
         self.view.settle(usize::MAX);
     }
 
-    pub(crate) fn say(&mut self, scope: Scope, now_ms: u64, body: Body) -> Linked {
+    pub(crate) fn say(&mut self, scope: Scope, now_ms: u64, body: impl Into<Body>) -> Linked {
         let hlc = self.clock.tick(now_ms).expect("the counter is far from used up");
         self.say_at(scope, hlc, body)
     }
 
-    pub(crate) fn say_at(&mut self, scope: Scope, hlc: Hlc, body: Body) -> Linked {
-        let header = self.header(scope, hlc);
+    pub(crate) fn say_at(&mut self, scope: Scope, hlc: Hlc, body: impl Into<Body>) -> Linked {
+        let (header, body) = (self.header(scope, hlc), body.into());
         let previous = self.chain.head;
         let hash = self.chain.append(&header, &body).hash;
         let linked = Linked { op: Op { pos: 1, header, body }, previous, hash };
@@ -84,9 +84,8 @@ impl Author {
     }
 
     /// Says something about a register.
-    pub(crate) fn word(&mut self, now_ms: u64, body: Body) -> Linked {
-        let register = Register::of(&body).expect("a word of a register");
-        self.say(Scope::Register(register), now_ms, body)
+    pub(crate) fn word(&mut self, now_ms: u64, body: register::Body) -> Linked {
+        self.say(Scope::Register(body.register()), now_ms, body)
     }
 
     pub(crate) fn header(&self, scope: Scope, hlc: Hlc) -> Header {
@@ -107,16 +106,23 @@ impl Author {
         }
     }
 
-    pub(crate) fn claim(&self, task: u128, step: u16) -> Body {
+    pub(crate) fn claim(&self, task: u128, step: u16) -> task::Body {
         let nothing = Hlc { wall_ms: 0, logical: 0, node: self.node };
         let seen = self.view.rows(scope(task)).map_or(nothing, Rows::head);
         let number = u128::from_be_bytes(self.node.to_bytes());
         let token = LeaseToken::new(self.chain.next_seq(), number);
-        Body::ClaimWork { step, owner: self.node, worker: WorkerId::new(0, number), token, lease_ms: LEASE_MS, seen }
+        task::Body::ClaimWork {
+            step,
+            owner: self.node,
+            worker: WorkerId::new(0, number),
+            token,
+            lease_ms: LEASE_MS,
+            seen,
+        }
     }
 
     /// A seal of everything that it has heard of up to a time.
-    pub(crate) fn seal(&self, upto: Hlc, all: &[Linked]) -> Body {
+    pub(crate) fn seal(&self, upto: Hlc, all: &[Linked]) -> register::Body {
         let mut heads: BTreeMap<(NodeId, u32), ChainHead> = BTreeMap::new();
         for Linked { op, hash, .. } in all.iter().filter(|linked| linked.op.header.hlc <= upto) {
             let Header { origin, origin_epoch, seq, .. } = op.header;
@@ -126,7 +132,7 @@ impl Author {
                 *known = head;
             }
         }
-        Body::Seal { upto, heads: heads.into_values().collect() }
+        register::Body::Seal { upto, heads: heads.into_values().collect() }
     }
 }
 
@@ -182,7 +188,7 @@ pub(crate) fn result(text: &str) -> ContentRef {
 }
 
 /// A task with these agents, one after the other.
-pub(crate) fn submit(key: &str, agents: &[&str]) -> Body {
+pub(crate) fn submit(key: &str, agents: &[&str]) -> task::Body {
     let step = |(index, agent): (usize, &&str)| StepSpec {
         name: name(&format!("s{index}")),
         agent: name(agent),
@@ -198,7 +204,7 @@ pub(crate) fn submit(key: &str, agents: &[&str]) -> Body {
     };
     let steps = agents.iter().enumerate().map(step).collect();
     let (name, fingerprint) = (name("task"), Hash::sha256(key.as_bytes()));
-    Body::ScheduleJob {
+    task::Body::ScheduleJob {
         schedule: Schedule {
             name,
             key: IdempotencyKey::Given(key.parse().expect("a key")),
@@ -211,12 +217,12 @@ pub(crate) fn submit(key: &str, agents: &[&str]) -> Body {
 }
 
 pub(crate) fn held(claim: &Linked, epoch: u32) -> Held {
-    let Body::ClaimWork { step, token, .. } = &claim.op.body else { panic!("not a claim") };
+    let Body::Task(task::Body::ClaimWork { step, token, .. }) = &claim.op.body else { panic!("not a claim") };
     Held { step: *step, epoch, token: *token }
 }
 
-pub(crate) fn complete(claim: &Linked, epoch: u32, text: &str) -> Body {
-    Body::CompleteJob { held: held(claim, epoch), result: result(text) }
+pub(crate) fn complete(claim: &Linked, epoch: u32, text: &str) -> task::Body {
+    task::Body::CompleteJob { held: held(claim, epoch), result: result(text) }
 }
 
 /// Everything but what is for the owner alone.
@@ -255,8 +261,8 @@ pub(crate) fn link(from: u8, to: u8, att: Vec<Att>, parent: Option<&Link>) -> Li
     Link::issue(&signer(from), &delegation).expect("it can be meant")
 }
 
-pub(crate) fn give(chain: &Ucan) -> Body {
-    Body::DelegateUcan { ucan_bytes: chain.encode() }
+pub(crate) fn give(chain: &Ucan) -> register::Body {
+    register::Body::DelegateUcan { ucan_bytes: chain.encode() }
 }
 
 /// So many authors, the owner first, who all know that they are let in.

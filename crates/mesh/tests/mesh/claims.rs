@@ -4,7 +4,8 @@ use crate::author::{Linked, START_MS, always, arrive, complete, mesh, scope, sub
 use relaymesh_core::{
     id::TaskId,
     op::{Body, ExpireReason, WriteClass},
-    task::{LEASE_MS_MAX, Status},
+    register,
+    task::{self, LEASE_MS_MAX, Status},
 };
 use relaymesh_mesh::fold::{Fold, NoEffect};
 
@@ -44,7 +45,7 @@ fn d30_the_same_key_for_another_request_is_refused() {
     let (mut authors, known) = mesh(3);
     let first = authors[1].say(scope(1), START_MS + 3, submit("k", &["a"]));
     let mut other = submit("k", &["a"]);
-    if let Body::ScheduleJob { schedule } = &mut other {
+    if let task::Body::ScheduleJob { schedule } = &mut other {
         schedule.fingerprint = relaymesh_core::hash::Hash::sha256(b"something else");
     }
     let second = authors[2].say(scope(2), START_MS + 5, other);
@@ -60,7 +61,7 @@ fn d30_when_the_first_falls_away_the_next_one_stays() {
     let first = authors[1].say(scope(1), START_MS + 3, submit("k", &["a"]));
     let second = authors[2].say(scope(2), START_MS + 5, submit("k", &["a"]));
     let third = authors[3].say(scope(3), START_MS + 6, submit("k", &["a"]));
-    let frozen = authors[0].word(START_MS + 2, Body::FreezeNode { node, frozen: true });
+    let frozen = authors[0].word(START_MS + 2, register::Body::FreezeNode { node, frozen: true });
     always(&known, &[first, second, third.clone(), frozen], |fold| {
         assert!(fold.rows(scope(1)).is_none() && fold.rows(scope(2)).is_some());
         assert_eq!(why(fold, &third), Some(NoEffect::Superseded { by: TaskId::new(0, 2) }));
@@ -71,7 +72,8 @@ fn d30_when_the_first_falls_away_the_next_one_stays() {
 fn d30_a_key_is_free_again_when_its_task_is_purged() {
     let (mut authors, known) = mesh(2);
     let first = authors[1].say(scope(1), START_MS + 3, submit("k", &["a"]));
-    let cancel = Body::CancelTask { mode: relaymesh_core::op::CancelMode::Hard, reason: String::new() };
+    let cancel =
+        Body::Task(task::Body::CancelTask { mode: relaymesh_core::op::CancelMode::Hard, reason: String::new() });
     let ended = authors[1].say(scope(1), START_MS + 4, cancel);
     let early = authors[1].say(scope(2), START_MS + 5, submit("k", &["a"]));
     let purged = authors[1].say(scope(1), START_MS + 6, Body::PurgeScope {});
@@ -88,7 +90,7 @@ fn l8_the_roster_tells_the_state_of_a_job_what_is_pending_and_what_is_overdue() 
     let submitted = authors[0].say(scope(1), START_MS + 1, submit("k", &["x.a", "x.b"]));
     let other = authors[0].say(scope(2), START_MS + 1, submit("l", &["y.a"]));
     let target = Some(authors[2].node);
-    let routed = authors[0].word(START_MS + 2, Body::RouteKind { pattern: "y.*".parse().unwrap(), target });
+    let routed = authors[0].word(START_MS + 2, register::Body::RouteKind { pattern: "y.*".parse().unwrap(), target });
     [&submitted, &other, &routed].into_iter().for_each(|linked| authors[1].hear(linked, START_MS + 3));
     let kind = |text: &str| text.parse::<relaymesh_mesh::capability::Kind>().unwrap();
     let now = |wall_ms| relaymesh_core::hlc::Hlc { wall_ms, logical: 9, node: authors[1].node };
@@ -116,12 +118,13 @@ fn l3_a_liars_claim_without_end_is_taken_back_by_another_node() {
     let submitted = authors[0].say(scope(1), START_MS + 1, submit("k", &["a"]));
     (1..3).for_each(|who| authors[who].hear(&submitted, START_MS + 2));
     let mut body = authors[1].claim(1, 0);
-    if let Body::ClaimWork { lease_ms, .. } = &mut body {
+    if let task::Body::ClaimWork { lease_ms, .. } = &mut body {
         *lease_ms = u64::MAX;
     }
     let claim = authors[1].say(scope(1), START_MS + 3, body);
     authors[2].hear(&claim, START_MS + 4);
-    let over = Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 };
+    let over =
+        Body::Task(task::Body::ExpireWork { step: 0, epoch: 1, reason: ExpireReason::DeadlinePassed, jitter_ms: 0 });
     let early = authors[2].say(scope(1), START_MS + LEASE_MS_MAX, over.clone());
     let right = authors[2].say(scope(1), START_MS + LEASE_MS_MAX + 4, over);
     always(&known, &[submitted, claim.clone(), early.clone(), right.clone()], |fold| {
@@ -140,7 +143,7 @@ fn d34_what_names_another_class_than_its_kind_has_in_a_feed_has_no_effect() {
     });
     authors[0].class = WriteClass::Strong;
     let node = authors[1].node;
-    let word = authors[0].word(START_MS + 1, Body::FreezeNode { node, frozen: true });
+    let word = authors[0].word(START_MS + 1, register::Body::FreezeNode { node, frozen: true });
     let ops: Vec<Linked> = wrong.iter().chain([&right, &word]).cloned().collect();
     always(&known, &ops, |fold| {
         for linked in wrong.iter().chain([&word]) {

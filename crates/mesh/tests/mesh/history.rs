@@ -7,7 +7,8 @@ use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
     hlc::Hlc,
     op::{Body, CancelMode, ExpireReason, Held, Scope},
-    task::Status,
+    register,
+    task::{self, Status},
 };
 use relaymesh_mesh::{
     capability::{Action, Chain as Ucan, Resource},
@@ -86,14 +87,15 @@ impl Story {
         let number = (one.pick % 3) as u8 + 1;
         let first = link(0, number, everything(), None);
         let body = match one.what {
-            30..=32 => {
-                Body::RouteKind { pattern: ["x.*", "x.a", "x.b"][one.pick % 3].parse().expect("a pattern"), target }
-            }
-            33..=34 => Body::DesignateCoordinator { coordinator: node },
-            35..=36 => Body::FreezeNode { node, frozen: one.pick.is_multiple_of(2) },
-            37 => Body::SetSetting { name: name("a"), value: Some(one.pick.to_string()) },
-            38 => Body::SetFeatureLevel { level: (one.pick % 4) as u32 },
-            39..=40 => Body::RevokeUcan { ucan_cid: first.cid() },
+            30..=32 => register::Body::RouteKind {
+                pattern: ["x.*", "x.a", "x.b"][one.pick % 3].parse().expect("a pattern"),
+                target,
+            },
+            33..=34 => register::Body::DesignateCoordinator { coordinator: node },
+            35..=36 => register::Body::FreezeNode { node, frozen: one.pick.is_multiple_of(2) },
+            37 => register::Body::SetSetting { name: name("a"), value: Some(one.pick.to_string()) },
+            38 => register::Body::SetFeatureLevel { level: (one.pick % 4) as u32 },
+            39..=40 => register::Body::RevokeUcan { ucan_cid: first.cid() },
             41 => give(&first_hand(number, vec![only(Resource::Mesh, Action::Write, None)])),
             42 => give(
                 &Ucan::new(vec![first.clone(), link(number, 9, everything(), Some(&first))])
@@ -147,16 +149,18 @@ impl Story {
         let claimable = rows.indexed().find(|(_, step)| step.is_claimable(now_ms)).map_or(0, |(index, _)| index);
         let body = match (one.what, held) {
             (53..=70, _) => author.claim(number, claimable),
-            (71..=84, Some(held)) => Body::CompleteJob { held, result: crate::author::result(&one.pick.to_string()) },
+            (71..=84, Some(held)) => {
+                task::Body::CompleteJob { held, result: crate::author::result(&one.pick.to_string()) }
+            }
             (85..=88, Some(held)) => {
                 self.now_ms += LEASE_MS;
                 let reason = ExpireReason::DeadlinePassed;
-                Body::ExpireWork { step: held.step, epoch: held.epoch, reason, jitter_ms: 1 }
+                task::Body::ExpireWork { step: held.step, epoch: held.epoch, reason, jitter_ms: 1 }
             }
-            (89..=91, Some(held)) => Body::YieldWork { held, reason: String::new() },
-            (92..=93, _) => Body::CancelTask { mode: CancelMode::Hard, reason: String::new() },
-            (94..=95, _) => Body::RedriveTask { reason: String::new() },
-            (96..=97, _) => Body::PurgeScope {},
+            (89..=91, Some(held)) => task::Body::YieldWork { held, reason: String::new() },
+            (92..=93, _) => task::Body::CancelTask { mode: CancelMode::Hard, reason: String::new() },
+            (94..=95, _) => task::Body::RedriveTask { reason: String::new() },
+            (96..=97, _) => return author.say(scope(number), self.now_ms, Body::PurgeScope {}),
             _ => return author.say(scope(number + 4), now_ms, submit(["k", "l", "m"][one.pick % 3], &["x.b"])),
         };
         author.say(scope(number), self.now_ms, body)

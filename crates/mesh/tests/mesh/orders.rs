@@ -10,7 +10,8 @@ use relaymesh_core::{
     id::{NodeId, OpId, TaskId},
     kernel,
     op::{Body, CancelMode, Kind},
-    task::{Refusal, Status},
+    register,
+    task::{self, Refusal, Status},
 };
 use relaymesh_mesh::{
     feed,
@@ -42,9 +43,10 @@ fn interleaved(ops: &[Linked], seed: u64) -> Vec<Linked> {
 #[test]
 fn a_command_is_tried_on_rows_that_know_all_that_is_here() {
     let (mut authors, ops) = mesh(2);
-    let revoked = authors[0].word(START_MS + 10, Body::RevokeUcan { ucan_cid: link(0, 1, everything(), None).cid() });
+    let revoked =
+        authors[0].word(START_MS + 10, register::Body::RevokeUcan { ucan_cid: link(0, 1, everything(), None).cid() });
     let submitted = authors[1].say(scope(1), START_MS + 20, submit("k", &["x.a"]));
-    let cancel = Body::CancelTask { mode: CancelMode::Hard, reason: String::new() };
+    let cancel = Body::Task(task::Body::CancelTask { mode: CancelMode::Hard, reason: String::new() });
     let cancel = authors[0].say(scope(1), START_MS + 30, cancel);
     let mut fold = arrive(ops.iter().chain([&submitted]));
     assert_eq!(fold.attempt(&cancel.op), Ok(()));

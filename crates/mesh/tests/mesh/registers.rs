@@ -5,8 +5,9 @@ use crate::author::{
     submit, task, why,
 };
 use relaymesh_core::{
-    op::{Body, Scope},
-    task::Status,
+    op::Scope,
+    register,
+    task::{self, Status},
 };
 use relaymesh_mesh::{
     capability::{Action, Chain as Ucan, Refusal, Resource},
@@ -68,9 +69,9 @@ fn l5_others_claims_on_a_routed_kind_are_refused_and_clearing_restores_the_defau
     let (mut authors, known) = mesh(3);
     let target = Some(authors[2].node);
     let pattern = || "com.example.*".parse().unwrap();
-    let routed = authors[0].word(START_MS + 5, Body::RouteKind { pattern: pattern(), target });
+    let routed = authors[0].word(START_MS + 5, register::Body::RouteKind { pattern: pattern(), target });
     let (submitted, claim) = two(&mut authors, 1, "k", "com.example.ocr");
-    let cleared = authors[0].word(START_MS + 20, Body::RouteKind { pattern: pattern(), target: None });
+    let cleared = authors[0].word(START_MS + 20, register::Body::RouteKind { pattern: pattern(), target: None });
     authors[1].hear(&cleared, START_MS + 21);
     let body = authors[1].claim(1, 0);
     let again = authors[1].say(scope(1), START_MS + 22, body);
@@ -86,11 +87,11 @@ fn l5_l6_only_the_owner_says_where_work_goes_and_who_coordinates() {
     let (mut authors, known) = mesh(3);
     let node = authors[1].node;
     let words = [
-        Body::RouteKind { pattern: "com.example.*".parse().unwrap(), target: Some(node) },
-        Body::DesignateCoordinator { coordinator: node },
-        Body::FreezeNode { node: authors[2].node, frozen: true },
-        Body::SetSetting { name: name("a"), value: Some("1".to_owned()) },
-        Body::SetFeatureLevel { level: 2 },
+        register::Body::RouteKind { pattern: "com.example.*".parse().unwrap(), target: Some(node) },
+        register::Body::DesignateCoordinator { coordinator: node },
+        register::Body::FreezeNode { node: authors[2].node, frozen: true },
+        register::Body::SetSetting { name: name("a"), value: Some("1".to_owned()) },
+        register::Body::SetFeatureLevel { level: 2 },
     ];
     let said: Vec<Linked> = words.into_iter().map(|body| authors[1].word(START_MS + 5, body)).collect();
     let fold = arrive(known.iter().chain(&said));
@@ -104,14 +105,14 @@ fn l5_l6_only_the_owner_says_where_work_goes_and_who_coordinates() {
 fn l6_l14_only_the_coordinator_in_force_derives_and_there_is_one_at_any_time() {
     let (mut authors, known) = mesh(3);
     let [first, second] = [authors[1].node, authors[2].node];
-    let one = authors[0].word(START_MS + 10, Body::DesignateCoordinator { coordinator: first });
+    let one = authors[0].word(START_MS + 10, register::Body::DesignateCoordinator { coordinator: first });
     let derive = |author: &mut Author, task: u128, now_ms: u64| {
         author.say(scope(task), now_ms, submit(&format!("k{task}"), &["relaymesh.derive.entities"]))
     };
     let early = derive(&mut authors[1], 1, START_MS + 5);
     let right = derive(&mut authors[1], 2, START_MS + 15);
     let wrong = derive(&mut authors[2], 3, START_MS + 16);
-    let other = authors[0].word(START_MS + 20, Body::DesignateCoordinator { coordinator: second });
+    let other = authors[0].word(START_MS + 20, register::Body::DesignateCoordinator { coordinator: second });
     let over = derive(&mut authors[1], 4, START_MS + 25);
     always(&known, &[one, early.clone(), right.clone(), wrong.clone(), other, over.clone()], |fold| {
         assert_eq!(why(fold, &right), None);
@@ -135,7 +136,7 @@ fn a_late_revocation_takes_back_what_came_after_it_with_all_that_came_of_it() {
     }
     let before = below.say(scope(1), START_MS + 5, submit("k", &["a"]));
     // The owner takes back what it gave at the start, which is all that the first one has.
-    let revoked = authors[0].word(START_MS + 10, Body::RevokeUcan { ucan_cid: first.cid() });
+    let revoked = authors[0].word(START_MS + 10, register::Body::RevokeUcan { ucan_cid: first.cid() });
     let after = below.say(scope(2), START_MS + 15, submit("l", &["a"]));
     always(&known, &[given, handed, before.clone(), after.clone(), revoked], |fold| {
         assert_eq!(why(fold, &before), None, "it was allowed when it was said");
@@ -151,7 +152,7 @@ fn whoever_speaks_for_another_node_is_not_heard_although_it_shows_the_token() {
     authors[2].hear(&claim, START_MS + 13);
     let stolen = authors[2].say(scope(1), START_MS + 14, complete(&claim, 1, "stolen"));
     let mut body = authors[2].claim(1, 0);
-    if let Body::ClaimWork { owner, .. } = &mut body {
+    if let task::Body::ClaimWork { owner, .. } = &mut body {
         *owner = authors[1].node;
     }
     let pretended = authors[2].say(scope(1), START_MS + 15, body);
@@ -187,9 +188,9 @@ fn l10_a_worker_claims_the_kinds_that_it_was_given_and_no_others() {
 fn whom_the_owner_freezes_says_nothing_until_it_is_thawed() {
     let (mut authors, known) = mesh(2);
     let node = authors[1].node;
-    let frozen = authors[0].word(START_MS + 5, Body::FreezeNode { node, frozen: true });
+    let frozen = authors[0].word(START_MS + 5, register::Body::FreezeNode { node, frozen: true });
     let during = authors[1].say(scope(1), START_MS + 6, submit("k", &["a"]));
-    let thawed = authors[0].word(START_MS + 9, Body::FreezeNode { node, frozen: false });
+    let thawed = authors[0].word(START_MS + 9, register::Body::FreezeNode { node, frozen: false });
     let after = authors[1].say(scope(2), START_MS + 10, submit("l", &["a"]));
     always(&known, &[frozen, during.clone(), thawed, after.clone()], |fold| {
         assert_eq!(unauthorised(&during, fold), Unauthorised::Frozen { node });
@@ -203,11 +204,11 @@ fn l1_nobody_freezes_the_owners_own_node() {
     let root = authors[0].node;
     known.push(authors[0].word(START_MS, give(&first_hand(1, vec![only(Resource::Mesh, Action::Write, None)]))));
     authors[1].hear(&known[2], START_MS + 1);
-    let frozen = authors[1].word(START_MS + 5, Body::FreezeNode { node: root, frozen: true });
-    let own = authors[0].word(START_MS + 6, Body::FreezeNode { node: root, frozen: true });
+    let frozen = authors[1].word(START_MS + 5, register::Body::FreezeNode { node: root, frozen: true });
+    let own = authors[0].word(START_MS + 6, register::Body::FreezeNode { node: root, frozen: true });
     let (liar, third) = (authors[1].node, authors[2].node);
-    let answer = authors[0].word(START_MS + 7, Body::FreezeNode { node: liar, frozen: true });
-    let after = authors[1].word(START_MS + 8, Body::FreezeNode { node: third, frozen: true });
+    let answer = authors[0].word(START_MS + 7, register::Body::FreezeNode { node: liar, frozen: true });
+    let after = authors[1].word(START_MS + 8, register::Body::FreezeNode { node: third, frozen: true });
     always(&known, &[frozen.clone(), own.clone(), answer.clone(), after.clone()], |fold| {
         for linked in [&frozen, &own] {
             assert_eq!(unauthorised(linked, fold), Unauthorised::OwnersNode);
@@ -222,11 +223,11 @@ fn l1_nobody_freezes_the_owners_own_node() {
 #[test]
 fn settings_and_levels_are_read_as_of_a_time() {
     let (mut authors, known) = mesh(1);
-    let set = |value: &str| Body::SetSetting { name: name("a"), value: Some(value.to_owned()) };
+    let set = |value: &str| register::Body::SetSetting { name: name("a"), value: Some(value.to_owned()) };
     let one = authors[0].word(START_MS + 5, set("1"));
     let two = authors[0].word(START_MS + 9, set("2"));
-    let up = authors[0].word(START_MS + 10, Body::SetFeatureLevel { level: 2 });
-    let down = authors[0].word(START_MS + 11, Body::SetFeatureLevel { level: 1 });
+    let up = authors[0].word(START_MS + 10, register::Body::SetFeatureLevel { level: 2 });
+    let down = authors[0].word(START_MS + 11, register::Body::SetFeatureLevel { level: 1 });
     always(&known, &[one.clone(), two.clone(), up.clone(), down.clone()], |fold| {
         let registers = fold.registers().unwrap();
         assert_eq!(registers.setting(&name("a"), one.op.header.hlc), Some("1"));
@@ -242,7 +243,7 @@ fn settings_and_levels_are_read_as_of_a_time() {
 fn l6_a_quiet_coordinator_can_be_told_and_is_never_replaced_by_itself() {
     let (mut authors, known) = mesh(2);
     let node = authors[1].node;
-    let named = authors[0].word(START_MS + 5, Body::DesignateCoordinator { coordinator: node });
+    let named = authors[0].word(START_MS + 5, register::Body::DesignateCoordinator { coordinator: node });
     let fold = arrive(known.iter().chain([&named]));
     let late = relaymesh_core::hlc::Hlc { wall_ms: START_MS + 9_000_000, logical: 0, node };
     assert_eq!(fold.registers().unwrap().coordinator(late), node);

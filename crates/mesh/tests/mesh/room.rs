@@ -6,7 +6,8 @@ use crate::author::{
 use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
-    op::{Body, Op, Scope},
+    op::{Op, Scope},
+    register,
 };
 use relaymesh_mesh::{
     capability::{Action, Chain as Ucan, Resource},
@@ -16,8 +17,8 @@ use relaymesh_mesh::{
 };
 
 /// The link of a stranger, by number: there is none of that name.
-fn revoke(number: usize) -> Body {
-    Body::RevokeUcan { ucan_cid: Hash::sha256(&number.to_be_bytes()) }
+fn revoke(number: usize) -> register::Body {
+    register::Body::RevokeUcan { ucan_cid: Hash::sha256(&number.to_be_bytes()) }
 }
 
 /// So many words of one author, which nobody but its own view has heard.
@@ -74,10 +75,10 @@ fn whomever_a_member_lets_in_shares_its_room() {
 }
 
 /// An op of this author that is dated so many milliseconds after the start, and is in nobody's fold.
-fn op(author: &Author, after_ms: usize, body: Body) -> Op {
+fn op(author: &Author, after_ms: usize, body: register::Body) -> Op {
     let hlc = Hlc { wall_ms: START_MS + after_ms as u64, logical: 0, node: author.node };
-    let scope = Scope::Register(Register::of(&body).expect("a word of a register"));
-    Op { pos: 1, header: author.header(scope, hlc), body }
+    let scope = Scope::Register(body.register());
+    Op { pos: 1, header: author.header(scope, hlc), body: body.into() }
 }
 
 /// The registers that these words come to, without a fold: there are thousands more to come.
@@ -99,7 +100,7 @@ fn all_others_together_leave_half_of_every_register_to_the_owner() {
     known.extend((1..=count as u8 + 1).map(|to| authors[0].word(START_MS, give(&first_hand(to, right.clone())))));
     let mut registers = registers(&known);
     let set = |author: &Author, after_ms: usize| {
-        op(author, after_ms, Body::SetSetting { name: name("a"), value: Some(after_ms.to_string()) })
+        op(author, after_ms, register::Body::SetSetting { name: name("a"), value: Some(after_ms.to_string()) })
     };
     for number in 1..=OTHERS_WORDS_MAX {
         let word = set(&helpers[(number - 1) / SHARE_WORDS_MAX], number);
@@ -117,7 +118,7 @@ fn all_others_together_leave_half_of_every_register_to_the_owner() {
 fn a_coordinator_that_seals_without_end_leaves_the_owner_room_for_seals() {
     let (mut authors, mut known) = mesh(2);
     let (root, coordinator) = (authors[0].node, authors[1].node);
-    known.push(authors[0].word(START_MS, Body::DesignateCoordinator { coordinator }));
+    known.push(authors[0].word(START_MS, register::Body::DesignateCoordinator { coordinator }));
     let mut registers = registers(&known);
     let seal = |author: &Author, number: usize| {
         let upto = Hlc { wall_ms: START_MS + number as u64, logical: 0, node: author.node };
@@ -130,7 +131,7 @@ fn a_coordinator_that_seals_without_end_leaves_the_owner_room_for_seals() {
     }
     let beyond = registers.judge(&seal(&authors[1], OTHERS_SEALS_MAX + 1), None);
     assert!(matches!(beyond, Err(Unauthorised::NoRoom { register: Register::Seals, .. })), "{beyond:?}");
-    registers.take(&op(&authors[0], OTHERS_SEALS_MAX + 3, Body::DesignateCoordinator { coordinator: root }));
+    registers.take(&op(&authors[0], OTHERS_SEALS_MAX + 3, register::Body::DesignateCoordinator { coordinator: root }));
     let own = seal(&authors[0], OTHERS_SEALS_MAX + 4);
     assert_eq!(registers.judge(&own, None), Ok(()));
     assert!(!registers.has_room(Register::Seals, coordinator, own.header.hlc));

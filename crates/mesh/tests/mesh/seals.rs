@@ -4,8 +4,8 @@ use crate::author::{Author, Linked, START_MS, always, arrive, complete, insert, 
 use relaymesh_core::{
     hlc::Hlc,
     id::TaskId,
-    op::{Body, CancelMode, Chain},
-    task::Status,
+    op::{CancelMode, Chain},
+    task::{self, Status},
 };
 use relaymesh_mesh::{
     fold::{Arrival, NoEffect, Standing},
@@ -120,8 +120,11 @@ fn nobody_waits_for_what_was_sealed_out() {
     let ops = done(&mut authors);
     let unknown = authors[2].say(scope(3), START_MS + 2, submit("m", &["a"]));
     authors[1].cites = vec![unknown.op.header.op_id];
-    let cites =
-        authors[1].say(scope(1), START_MS + 8, Body::CancelTask { mode: CancelMode::Hard, reason: String::new() });
+    let cites = authors[1].say(
+        scope(1),
+        START_MS + 8,
+        task::Body::CancelTask { mode: CancelMode::Hard, reason: String::new() },
+    );
     let all: Vec<Linked> = known.iter().chain(&ops).chain([&cites]).cloned().collect();
     let body = authors[0].seal(upto(&cites), &all);
     let seal = authors[0].word(START_MS + 20, body);
@@ -143,7 +146,7 @@ fn words_wait_for_nothing_and_one_that_cites_is_refused_in_whatever_order() {
     authors[0].cites = vec![first.op.header.op_id];
     let second = authors[0].say(scope(4), START_MS + 3, submit("n", &["a"]));
     authors[0].cites = vec![second.op.header.op_id];
-    let named = authors[0].word(START_MS + 4, Body::DesignateCoordinator { coordinator: third });
+    let named = authors[0].word(START_MS + 4, register::Body::DesignateCoordinator { coordinator: third });
     authors[0].cites = Vec::new();
     let heard: Vec<Linked> = known.iter().chain([&second, &named]).cloned().collect();
     // What it leaves out would make the word count by which it is not the coordinator's.
@@ -162,10 +165,10 @@ fn words_wait_for_nothing_and_one_that_cites_is_refused_in_whatever_order() {
 fn the_owners_own_words_are_never_sealed_out() {
     let (mut authors, known) = mesh(3);
     let coordinator = authors[1].node;
-    let named = authors[0].word(START_MS + 1, Body::DesignateCoordinator { coordinator });
+    let named = authors[0].word(START_MS + 1, register::Body::DesignateCoordinator { coordinator });
     authors[1].hear(&named, START_MS + 2);
     let third = authors[2].node;
-    let other = authors[0].word(START_MS + 3, Body::DesignateCoordinator { coordinator: third });
+    let other = authors[0].word(START_MS + 3, register::Body::DesignateCoordinator { coordinator: third });
     // The first coordinator leaves out that it was replaced.
     let all: Vec<Linked> = known.iter().chain([&named]).cloned().collect();
     let body = authors[1].seal(Hlc { wall_ms: START_MS + 5, logical: 0, node: coordinator }, &all);

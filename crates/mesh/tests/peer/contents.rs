@@ -9,7 +9,10 @@ use relaymesh_core::{
     id::TaskId,
     lanes::Priority,
     op::{Body, Scope},
-    task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    task::{
+        self,
+        spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    },
 };
 use relaymesh_mesh::{
     capability::{Action, Caveats, Resource},
@@ -47,7 +50,7 @@ fn submit(agent: &str, input: ContentRef) -> Command {
         input: Some(input),
         steps: vec![step],
     };
-    Command { scope: SCOPE, body: Body::ScheduleJob { schedule }, ..word() }
+    Command { scope: SCOPE, body: Body::Task(task::Body::ScheduleJob { schedule }), ..word() }
 }
 
 /// The owner with a task and its content, and a node with this right, after they have met.

@@ -14,6 +14,7 @@ use relaymesh_core::{
     id::{NodeId, OpId},
     name::Name,
     op::{Body, Header, Scope, WriteClass},
+    register,
 };
 use relaymesh_mesh::{
     capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
@@ -117,7 +118,7 @@ fn enrol_with(number: u8, resource: Resource, action: Action, caveats: Caveats) 
     let link = Link::issue(&signer(0), &delegation).expect("it is there");
     let ucan_bytes = Chain::new(vec![link]).expect("it is there").encode();
     let scope = Scope::Register(Register::Delegations);
-    Command { scope, body: Body::DelegateUcan { ucan_bytes }, ..word() }
+    Command { scope, body: Body::Register(register::Body::DelegateUcan { ucan_bytes }), ..word() }
 }
 
 fn seals(peer: &Peer<Pcg64Mcg>) -> usize {
@@ -136,7 +137,7 @@ fn word() -> Command {
         namespace: name("default"),
         scope: Scope::Register(Register::Settings),
         causal_deps: Vec::new(),
-        body: Body::SetSetting { name: name("a"), value: Some("1".to_owned()) },
+        body: Body::Register(register::Body::SetSetting { name: name("a"), value: Some("1".to_owned()) }),
     }
 }
 
@@ -322,7 +323,7 @@ fn d29_a_seal_makes_nothing_stable_before_everybody_has_passed_it() {
     [&mut owner, &mut first, &mut other].into_iter().for_each(|peer| peer.remember(all, START_MS));
     let coordinates = |coordinator| Command {
         scope: Scope::Register(Register::Coordinator),
-        body: Body::DesignateCoordinator { coordinator },
+        body: Body::Register(register::Body::DesignateCoordinator { coordinator }),
         ..word()
     };
     for said in [enrol(1), enrol(2), coordinates(first.node())] {

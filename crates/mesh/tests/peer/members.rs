@@ -5,6 +5,7 @@ use rand_pcg::Pcg64Mcg;
 use relaymesh_core::{
     id::NodeId,
     op::{Body, Scope},
+    register,
 };
 use relaymesh_mesh::{
     feed::MemoryFeedLog,
@@ -71,7 +72,7 @@ fn meet(nodes: &mut [Peer<Pcg64Mcg>], span_ms: std::ops::Range<u64>) {
 
 fn freeze(number: u8, frozen: bool) -> Command {
     let scope = Scope::Register(Register::Freezes);
-    Command { scope, body: Body::FreezeNode { node: id(number), frozen }, ..word() }
+    Command { scope, body: Body::Register(register::Body::FreezeNode { node: id(number), frozen }), ..word() }
 }
 
 #[test]
@@ -206,9 +207,9 @@ fn whoever_is_frozen_is_gone_until_it_is_thawed() {
 #[test]
 fn whose_rights_were_taken_back_is_gone() {
     let mut owner = owner_of(&[1, 2]);
-    let Body::DelegateUcan { ucan_bytes } = enrol(1).body else { panic!("it gives rights") };
+    let Body::Register(register::Body::DelegateUcan { ucan_bytes }) = enrol(1).body else { panic!("it gives rights") };
     let chain = relaymesh_mesh::capability::Chain::decode(&ucan_bytes).expect("it is there");
-    let body = Body::RevokeUcan { ucan_cid: chain.links()[0].cid() };
+    let body = Body::Register(register::Body::RevokeUcan { ucan_cid: chain.links()[0].cid() });
     let scope = Scope::Register(Register::Delegations);
     owner.handle_command(Command { scope, body, ..word() }, START_MS + 10).expect("it is there");
     turn(&mut owner, START_MS + 20);

@@ -3,7 +3,10 @@
 use super::{
     START_MS, all_converse, commit, converse, converse_apart, enrol, feed, node, open, seals, signer, turn, word,
 };
-use relaymesh_core::op::{Body, Scope};
+use relaymesh_core::{
+    op::{Body, Scope},
+    register,
+};
 use relaymesh_mesh::{
     feed::{Branch, FeedLog as _, MemoryFeedLog},
     peer::{Command, Refused, Unsealed},
@@ -132,7 +135,11 @@ fn d29_nothing_is_sealed_over_what_a_member_has_forgotten_before_all_are_heard()
     let all = [owner.node(), first.node(), other.node()];
     [&mut owner, &mut first, &mut other].into_iter().for_each(|peer| peer.remember(all, START_MS));
     let scope = Scope::Register(Register::Coordinator);
-    let coordinates = Command { scope, body: Body::DesignateCoordinator { coordinator: first.node() }, ..word() };
+    let coordinates = Command {
+        scope,
+        body: Body::Register(register::Body::DesignateCoordinator { coordinator: first.node() }),
+        ..word()
+    };
     for said in [enrol(1), enrol(2), coordinates] {
         owner.handle_command(said, START_MS).expect("it is there");
     }

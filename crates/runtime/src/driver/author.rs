@@ -5,13 +5,15 @@ use super::{
     command::Answer,
     engine::Engine,
     event::{Event, StepEvent},
+    scopes::refused,
 };
 use crate::world::World;
 use relaymesh_core::{
     id::{OpId, StepId, TaskId},
+    kernel::apply_task,
     name::Name,
-    op::{Body, Header, Op, Scope, WriteClass},
-    task::{Effect, Refusal, Status, TaskRows, apply},
+    op::{Body, Header, Op, Subject, WriteClass},
+    task::{self, Effect, Refusal, Status, TaskRows, spec::Schedule},
     trace::SpanId,
 };
 use relaymesh_store::{Reader, StoredOp};
@@ -19,16 +21,25 @@ use relaymesh_store::{Reader, StoredOp};
 impl<R: Reader, W: World> Engine<R, W> {
     /// An op about a task that is there. On success the rows have changed and the effects are taken up; on refusal
     /// nothing has changed.
-    pub(super) fn write(&mut self, task: TaskId, caller: &Caller, body: Body) -> Result<Status, super::Error> {
+    pub(super) fn write(&mut self, task: TaskId, caller: &Caller, body: task::Body) -> Result<Status, super::Error> {
+        self.write_to(task, caller, Subject::Task(task, body))
+    }
+
+    /// Forgets a task.
+    pub(super) fn forget(&mut self, task: TaskId, caller: &Caller) -> Result<(), super::Error> {
+        self.write_to(task, caller, Subject::PurgeTask(task)).map(drop)
+    }
+
+    fn write_to(&mut self, task: TaskId, caller: &Caller, subject: Subject) -> Result<Status, super::Error> {
         let namespace = match self.cache.load(task, &mut self.reader).map_err(super::Error::Store)? {
             Some(entry) => entry.rows.as_ref().map(|rows| rows.task.namespace.clone()),
             None => None,
         };
         let namespace = namespace.ok_or(Refusal::NoTask)?;
-        let op = self.stamp(Scope::Task(task), namespace, caller, body)?;
+        let op = self.stamp(subject, namespace, caller)?;
         let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
         let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
-        apply(&mut entry.rows, &op, &mut self.effects)?;
+        apply_task(&mut entry.rows, &op, &mut self.effects).map_err(refused)?;
         self.accept(task, op, marks, None);
         Ok(self.status(task))
     }
@@ -39,12 +50,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         task: TaskId,
         namespace: Name,
         caller: &Caller,
-        body: Body,
+        schedule: Schedule,
     ) -> Result<u64, super::Error> {
-        let op = self.stamp(Scope::Task(task), namespace, caller, body)?;
+        let op = self.stamp(Subject::Task(task, task::Body::ScheduleJob { schedule }), namespace, caller)?;
         let pos = op.pos;
         let mut rows = None;
-        apply(&mut rows, &op, &mut self.effects)?;
+        apply_task(&mut rows, &op, &mut self.effects).map_err(refused)?;
         if let Some(rows) = rows {
             self.cache.insert_new(rows);
         }
@@ -53,13 +64,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(pos)
     }
 
-    pub(super) fn stamp(
-        &mut self,
-        scope: Scope,
-        namespace: Name,
-        caller: &Caller,
-        body: Body,
-    ) -> Result<Op, super::Error> {
+    pub(super) fn stamp(&mut self, subject: Subject, namespace: Name, caller: &Caller) -> Result<Op, super::Error> {
         let now = self.world.now();
         let hlc = self.hlc.tick(now.wall_ms).map_err(|error| super::Error::Indeterminate(error.to_string()))?;
         let head = &self.open.batch.head;
@@ -72,12 +77,12 @@ impl<R: Reader, W: World> Engine<R, W> {
             author: caller.author.clone(),
             source: caller.source.clone(),
             namespace,
-            scope,
+            scope: subject.scope(),
             write_class: WriteClass::Strong,
             causal_deps: Vec::new(),
             via: caller.via.clone(),
         };
-        Ok(Op { pos: head.pos + 1, header, body })
+        Ok(Op { pos: head.pos + 1, header, body: subject.into() })
     }
 
     fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>, asked_in: Option<SpanId>) {
@@ -121,12 +126,14 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
         }
         // What an attempt's own end frees, besides what a stop does.
-        if let Body::CompleteJob { held, .. }
-        | Body::FailJob { held, .. }
-        | Body::YieldWork { held, .. }
-        | Body::PassWork { held }
-        | Body::SkipWork { held, .. }
-        | Body::FanOut { held, .. } = body
+        if let Body::Task(
+            task::Body::CompleteJob { held, .. }
+            | task::Body::FailJob { held, .. }
+            | task::Body::YieldWork { held, .. }
+            | task::Body::PassWork { held }
+            | task::Body::SkipWork { held, .. }
+            | task::Body::FanOut { held, .. },
+        ) = body
         {
             self.attempts.end(StepId { task, index: held.step }, held.epoch);
         }

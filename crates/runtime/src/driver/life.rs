@@ -17,8 +17,8 @@ use relaymesh_core::{
     id::TaskId,
     kernel::{self, Rows},
     name::Name,
-    op::{Body, ChainHead, Scope},
-    task::{Refusal, Status, fail::shortened, spec::IdempotencyKey},
+    op::{ChainHead, Scope, Subject, log},
+    task::{self, Refusal, Status, fail::shortened, spec::IdempotencyKey},
 };
 use relaymesh_store::{Head, IdempotencyRow, KeyPut, Reader, life::droppable};
 use std::collections::BTreeSet;
@@ -64,10 +64,10 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn purge(&mut self, scope: Scope, caller: &Caller) -> Result<(), Error> {
         match scope {
             Scope::Task(task) => self.purge_task(task, caller)?,
-            Scope::Thread(_) => {
+            Scope::Thread(thread) => {
                 let namespace = self.thread(scope)?.map(|rows| rows.thread.namespace.clone());
                 let namespace = namespace.ok_or(Error::Message(relaymesh_core::message::Refusal::NoThread))?;
-                self.write_about(scope, namespace, caller, Body::PurgeScope {})?;
+                self.write_about(Subject::PurgeThread(thread), namespace, caller)?;
             }
             Scope::Repository(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) | Scope::Log => {
                 return Err(Error::NotPurged(scope));
@@ -84,7 +84,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn purge_task(&mut self, task: TaskId, caller: &Caller) -> Result<(), Error> {
         let row = self.key_of(task)?;
         let has_key = self.has_key(&row)?;
-        self.write(task, caller, Body::PurgeScope {})?;
+        self.forget(task, caller)?;
         if has_key {
             self.note_key(row.namespace.clone(), row.key.clone(), None);
         }
@@ -165,7 +165,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         // Read first: what is written cannot be taken back.
         let row = self.key_of(task)?;
         let is_free = self.known(&row.namespace, &row.key)?.is_none();
-        let status = self.write(task, caller, Body::RedriveTask { reason: shortened(reason) })?;
+        let status = self.write(task, caller, task::Body::RedriveTask { reason: shortened(reason) })?;
         if is_free {
             self.note_key(row.namespace.clone(), row.key.clone(), Some(task));
             self.open.batch.keys.push(KeyPut::Added(row));
@@ -215,7 +215,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let (origin, origin_epoch) = (chain.origin, chain.origin_epoch);
         let heads = vec![ChainHead { origin, origin_epoch, seq: chain.seq, hash: chain.head }];
         let namespace = self.itself.author.clone();
-        let op = self.stamp(Scope::Log, namespace, caller, Body::Checkpoint { pos, heads, state })?;
+        let op = self.stamp(Subject::Log(log::Body::Checkpoint { pos, heads, state }), namespace, caller)?;
         kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
         self.append(&op);
         self.open.batch.horizon = Some(pos);
@@ -231,7 +231,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         namespace: Name,
         about: Vec<(Name, String)>,
     ) -> Result<Answer, Error> {
-        let op = self.stamp(Scope::Log, namespace, caller, Body::AuditEvent { event, about })?;
+        let op = self.stamp(Subject::Log(log::Body::AuditEvent { event, about }), namespace, caller)?;
         kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
         self.append(&op);
         Ok(Answer::Noted { pos: op.pos })

@@ -8,8 +8,8 @@ use super::{
 use crate::world::World;
 use relaymesh_core::{
     id::{LeaseToken, RepositoryId},
-    lock::{Lock, Refusal},
-    op::{Body, HeldLock, Scope},
+    lock::{self, Lock, Refusal},
+    op::{HeldLock, Scope, Subject},
 };
 use relaymesh_store::Reader;
 
@@ -18,23 +18,33 @@ impl<R: Reader, W: World> Engine<R, W> {
         match command {
             LockCommand::Acquire { namespace, repository, key, mode, case, holder, token, ttl_ms, purpose } => {
                 self.check_namespace(&namespace)?;
-                let scope = Scope::Repository(RepositoryId::of(&namespace, repository.as_str()));
+                let id = RepositoryId::of(&namespace, repository.as_str());
                 let token = token.unwrap_or_else(|| LeaseToken::from_bytes(self.world.random().to_be_bytes()));
-                self.check_put_off(scope, token, |lock| lock.conflicts(&key, mode, case))?;
-                let (owner, seen) = (self.node, self.seen(scope)?);
-                let body =
-                    Body::AcquireLock { repository, key, mode, case, holder, owner, token, ttl_ms, purpose, seen };
-                self.write_about(scope, namespace, caller, body)?;
-                self.locked(scope, token)
+                self.check_put_off(Scope::Repository(id), token, |lock| lock.conflicts(&key, mode, case))?;
+                let (owner, seen) = (self.node, self.seen(Scope::Repository(id))?);
+                let body = lock::Body::AcquireLock {
+                    repository,
+                    key,
+                    mode,
+                    case,
+                    holder,
+                    owner,
+                    token,
+                    ttl_ms,
+                    purpose,
+                    seen,
+                };
+                self.write_about(Subject::Repository(id, body), namespace, caller)?;
+                self.locked(Scope::Repository(id), token)
             }
             LockCommand::Renew { namespace, repository, held, ttl_ms } => {
-                let scope = Scope::Repository(RepositoryId::of(&namespace, repository.as_str()));
-                self.write_about(scope, namespace, caller, Body::RenewLock { held, ttl_ms })?;
-                self.locked(scope, held.token)
+                let id = RepositoryId::of(&namespace, repository.as_str());
+                self.write_about(Subject::Repository(id, lock::Body::RenewLock { held, ttl_ms }), namespace, caller)?;
+                self.locked(Scope::Repository(id), held.token)
             }
             LockCommand::Release { namespace, repository, held } => {
-                let scope = Scope::Repository(RepositoryId::of(&namespace, repository.as_str()));
-                self.write_about(scope, namespace, caller, Body::ReleaseLock { held })?;
+                let id = RepositoryId::of(&namespace, repository.as_str());
+                self.write_about(Subject::Repository(id, lock::Body::ReleaseLock { held }), namespace, caller)?;
                 Ok(Answer::Released)
             }
         }

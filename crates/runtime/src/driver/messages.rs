@@ -17,7 +17,7 @@ use relaymesh_core::{
     lanes::Priority,
     message::{self, Asks, Draft, Refusal, State},
     name::Name,
-    op::{Body, ExpireReason, HeldMessage, Scope},
+    op::{ExpireReason, HeldMessage, Scope, Subject},
     task::{Status, fail::shortened},
 };
 use relaymesh_store::{Content, ContentKey, ContentPut, Reader};
@@ -36,22 +36,26 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.take(caller, &namespace, &agent, (worker, lease_ms), only)
             }
             MessageCommand::Acknowledge { thread, held } => {
-                self.about_message(caller, thread, Body::AcknowledgeMessage { held })?;
+                self.about_message(caller, thread, message::Body::AcknowledgeMessage { held })?;
                 Ok(Answer::Message { thread, message: held.message, state: State::Done })
             }
             MessageCommand::Reply { thread, held, media, content } => self.reply(caller, thread, held, media, content),
             MessageCommand::Fail { thread, held, retryable, error } => {
                 let jitter_ms = self.jitter_ms();
-                let body = Body::FailMessage { held, retryable, jitter_ms, error: shortened(&error) };
+                let body = message::Body::FailMessage { held, retryable, jitter_ms, error: shortened(&error) };
                 self.about_message(caller, thread, body)?;
                 self.message_rests(thread, held.message)
             }
             MessageCommand::Return { thread, held, reason } => {
-                self.about_message(caller, thread, Body::ReturnMessage { held, reason: shortened(&reason) })?;
+                self.about_message(caller, thread, message::Body::ReturnMessage { held, reason: shortened(&reason) })?;
                 self.message_rests(thread, held.message)
             }
             MessageCommand::Redrive { thread, message, reason } => {
-                self.about_message(caller, thread, Body::RedriveMessage { message, reason: shortened(&reason) })?;
+                self.about_message(
+                    caller,
+                    thread,
+                    message::Body::RedriveMessage { message, reason: shortened(&reason) },
+                )?;
                 self.message_rests(thread, message)
             }
         }
@@ -85,7 +89,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(hold) = asks {
             self.check_asking(hold)?;
         }
-        self.write_about(Scope::Thread(thread), namespace, caller, Body::SendMessage { draft })?;
+        self.write_about(Subject::Thread(thread, message::Body::SendMessage { draft }), namespace, caller)?;
         self.put_last(content);
         Ok(Answer::Message { thread, message: id, state: State::Queued })
     }
@@ -123,7 +127,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
         let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
-        let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
+        let body = message::Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
         self.about_message(caller, thread, body)?;
         self.taken(thread, message, token)
     }
@@ -195,7 +199,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let step = StepId { task: asks.task, index: asks.step };
             (media, content) = self.result_as_asked(step, media, content)?;
         }
-        let body = Body::ReplyMessage { held, answer, content: content.named(media) };
+        let body = message::Body::ReplyMessage { held, answer, content: content.named(media) };
         let effects = self.about_message(caller, thread, body)?;
         self.put_last(content.clone());
         let asked = effects.iter().find_map(|effect| match effect {
@@ -217,11 +221,10 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Deliveries whose lease is over and messages that are too old. A lease from before this start gets one fresh term,
     /// because its holder may well be alive (D6).
-    pub(super) fn expire_messages(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
+    pub(super) fn expire_messages(&mut self, thread: ThreadId, now_ms: u64) -> Result<(), Error> {
         let now = self.world.now();
         let began = self.began;
-        let Scope::Thread(thread) = scope else { return Ok(()) };
-        let Some(rows) = self.thread(scope)? else { return Ok(()) };
+        let Some(rows) = self.thread(Scope::Thread(thread))? else { return Ok(()) };
         let mut over = Vec::new();
         let mut again_ms = None;
         for row in rows.messages.values() {
@@ -249,8 +252,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             let jitter_ms = self.jitter_ms();
             let body = match epoch {
-                None => Body::ExpireMessage { message },
-                Some(epoch) => Body::ExpireDelivery { message, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms },
+                None => message::Body::ExpireMessage { message },
+                Some(epoch) => {
+                    message::Body::ExpireDelivery { message, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms }
+                }
             };
             self.about_message(&caller, thread, body)?;
         }
@@ -260,10 +265,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(())
     }
 
-    fn about_message(&mut self, caller: &Caller, thread: ThreadId, body: Body) -> Result<Vec<Effect>, Error> {
-        let scope = Scope::Thread(thread);
-        let namespace = self.thread(scope)?.map(|rows| rows.thread.namespace.clone());
-        self.write_about(scope, namespace.ok_or(Error::Message(Refusal::NoThread))?, caller, body)
+    fn about_message(&mut self, caller: &Caller, thread: ThreadId, body: message::Body) -> Result<Vec<Effect>, Error> {
+        let namespace = self.thread(Scope::Thread(thread))?.map(|rows| rows.thread.namespace.clone());
+        let namespace = namespace.ok_or(Error::Message(Refusal::NoThread))?;
+        self.write_about(Subject::Thread(thread, body), namespace, caller)
     }
 
     fn message_rests(&mut self, thread: ThreadId, message: MessageId) -> Result<Answer, Error> {

@@ -13,8 +13,8 @@ use relaymesh_core::{
     id::NamespaceId,
     kernel::Rows,
     name::Name,
-    namespace::DEFAULT,
-    op::{Body, Scope},
+    namespace::{self, DEFAULT},
+    op::{Scope, Subject},
     suggest,
 };
 use relaymesh_store::Reader;
@@ -53,8 +53,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         if count >= NAMESPACES_MAX {
             return Err(Error::TooManyNamespaces { count });
         }
-        let scope = Scope::Namespace(NamespaceId::of(&name));
-        self.write_about(scope, name.clone(), caller, Body::CreateNamespace { about })?;
+        let subject = Subject::Namespace(NamespaceId::of(&name), namespace::Body::CreateNamespace { about });
+        self.write_about(subject, name.clone(), caller)?;
         self.namespaces.insert(name.clone());
         self.open.after.namespaces.push(name.clone());
         Ok(Answer::Namespace { name, is_new: true })

@@ -6,10 +6,7 @@
 
 use super::{attempts::Worker, engine::Engine};
 use crate::world::{Hold, World};
-use relaymesh_core::{
-    id::StepId,
-    op::{Body, ExpireReason},
-};
+use relaymesh_core::{id::StepId, op::ExpireReason, task};
 use relaymesh_store::{Batch, Error, Reader};
 use std::sync::Arc;
 
@@ -42,7 +39,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if lease.worker == self.worker || is_of_an_earlier_life {
             let caller = self.itself.clone();
             let jitter_ms = self.jitter_ms();
-            let body = Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::OwnerGone, jitter_ms };
+            let body = task::Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::OwnerGone, jitter_ms };
             // Cannot be refused: the rows were just read, and this node owns the lease.
             let _ = self.write(step.task, &caller, body);
         } else {

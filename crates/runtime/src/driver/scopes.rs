@@ -6,11 +6,12 @@ use super::{caller::Caller, command::Error, engine::Engine, event::Posted};
 use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,
+    id::RepositoryId,
     kernel::{self, Effect, Refusal, Rows},
-    lock::RepositoryRows,
+    lock::{self, RepositoryRows},
     message::{self, ThreadRows},
     name::Name,
-    op::{Body, HeldLock, Scope},
+    op::{HeldLock, Scope, Subject},
 };
 use relaymesh_store::{Reader, SavedScope};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot};
@@ -76,14 +77,14 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// back; on refusal nothing has changed.
     pub(super) fn write_about(
         &mut self,
-        scope: Scope,
+        subject: Subject,
         namespace: Name,
         caller: &Caller,
-        body: Body,
     ) -> Result<Vec<Effect>, Error> {
+        let scope = subject.scope();
         // Read first: a time that is stamped is used up.
         self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
-        let op = self.stamp(scope, namespace, caller, body)?;
+        let op = self.stamp(subject, namespace, caller)?;
         let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
         let mut effects = Vec::new();
         kernel::apply(&mut entry.rows, &op, &mut effects).map_err(refused)?;
@@ -166,13 +167,13 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn expire_in(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
         match scope {
             Scope::Task(_) | Scope::Namespace(_) | Scope::Plan(_) | Scope::Register(_) | Scope::Log => Ok(()),
-            Scope::Repository(_) => self.expire_locks(scope, now_ms),
-            Scope::Thread(_) => self.expire_messages(scope, now_ms),
+            Scope::Repository(id) => self.expire_locks(id, now_ms),
+            Scope::Thread(id) => self.expire_messages(id, now_ms),
         }
     }
 
-    fn expire_locks(&mut self, scope: Scope, now_ms: u64) -> Result<(), Error> {
-        let Some(rows) = self.repository(scope)? else { return Ok(()) };
+    fn expire_locks(&mut self, id: RepositoryId, now_ms: u64) -> Result<(), Error> {
+        let Some(rows) = self.repository(Scope::Repository(id))? else { return Ok(()) };
         let namespace = rows.repository.namespace.clone();
         let over = rows.locks.values().filter(|lock| lock.is_expired(now_ms));
         let over: Vec<HeldLock> = over.map(|lock| HeldLock { token: lock.token, fence: lock.fence }).collect();
@@ -181,7 +182,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             if self.must_wait(now_ms) {
                 break;
             }
-            self.write_about(scope, namespace.clone(), &caller, Body::ExpireLock { held })?;
+            self.write_about(Subject::Repository(id, lock::Body::ExpireLock { held }), namespace.clone(), &caller)?;
         }
         Ok(())
     }

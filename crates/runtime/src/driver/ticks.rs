@@ -4,8 +4,8 @@ use super::{attempts::Deadline, commit::earlier, engine::Engine};
 use crate::world::{Alert, World};
 use relaymesh_core::{
     id::StepId,
-    op::{Body, ExpireReason},
-    task::{Refusal, spec::Ask},
+    op::ExpireReason,
+    task::{self, Refusal, spec::Ask},
 };
 use relaymesh_store::{Error, Queue, Reader};
 
@@ -94,7 +94,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let Some(ask) = step.spec.approve.as_ref().map(Ask::hash) else { continue };
                 let reason = "nobody answered in time".to_owned();
                 // Refused when it was decided meanwhile, which is just as well.
-                let _ = self.write(task, &caller, Body::DenyStep { step: key.place(), ask, reason });
+                let _ = self.write(task, &caller, task::Body::DenyStep { step: key.place(), ask, reason });
             }
         }
     }
@@ -142,9 +142,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         let caller = self.itself.clone();
         let jitter_ms = self.jitter_ms();
         let body = match what {
-            Deadline::Timeout => Body::TimeoutWork { step: step.index, epoch, jitter_ms },
+            Deadline::Timeout => task::Body::TimeoutWork { step: step.index, epoch, jitter_ms },
             Deadline::Lease => {
-                Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms }
+                task::Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms }
             }
         };
         self.write(step.task, &caller, body).map(drop)

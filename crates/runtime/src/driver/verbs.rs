@@ -11,8 +11,8 @@ use relaymesh_core::{
     backoff::JITTER_MS_MAX,
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX, Media},
     id::{LeaseToken, StepId, TaskId, WorkerId},
-    op::{BODY_BYTES_MAX, Body, Held, WriteClass},
-    task::{Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
+    op::{BODY_BYTES_MAX, Held, WriteClass},
+    task::{self, Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
 };
 use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Spend};
 
@@ -47,18 +47,18 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.as_asked(hold.step, outcome).and_then(|outcome| self.finish(&caller, hold, outcome)).map(done)
             }
             Command::Yield { hold, reason } => {
-                let body = Body::YieldWork { held: held(hold), reason: shortened(&reason) };
+                let body = task::Body::YieldWork { held: held(hold), reason: shortened(&reason) };
                 self.fenced(&caller, hold, "yield", body).map(done)
             }
             Command::Cancel { task, mode, reason } => {
-                self.write(task, &caller, Body::CancelTask { mode, reason: shortened(&reason) }).map(done)
+                self.write(task, &caller, task::Body::CancelTask { mode, reason: shortened(&reason) }).map(done)
             }
             Command::Redrive { task, reason } => self.redrive(task, &caller, &reason).map(done),
             Command::Approve { step, ask } => {
-                self.write(step.task, &caller, Body::ApproveStep { step: step.index, ask }).map(done)
+                self.write(step.task, &caller, task::Body::ApproveStep { step: step.index, ask }).map(done)
             }
             Command::Deny { step, ask, reason } => {
-                let body = Body::DenyStep { step: step.index, ask, reason: shortened(&reason) };
+                let body = task::Body::DenyStep { step: step.index, ask, reason: shortened(&reason) };
                 self.write(step.task, &caller, body).map(done)
             }
         };
@@ -74,7 +74,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let Some((row, _)) = self.step(step.task, step.index) else { continue };
             let (epoch, Some(lease)) = (row.epoch, row.lease.as_ref()) else { continue };
             let held = Held { step: step.index, epoch, token: lease.token };
-            let body = Body::YieldWork { held, reason: "the node stopped".to_owned() };
+            let body = task::Body::YieldWork { held, reason: "the node stopped".to_owned() };
             if self.write(step.task, &caller, body).is_ok() {
                 self.open.after.stops.push((step, epoch));
             }
@@ -139,7 +139,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             return Err(Error::TooLong { found, max: BODY_BYTES_MAX });
         }
         let task = TaskId::new(self.world.now().wall_ms, self.world.random());
-        let pos = self.write_new(task, namespace.clone(), caller, Body::ScheduleJob { schedule })?;
+        let pos = self.write_new(task, namespace.clone(), caller, schedule)?;
         let put = |(index, content)| ContentPut { key: ContentKey::new(pos, index), content };
         self.open.batch.content.extend(inputs.into_iter().map(put));
         self.note_key(namespace, key, Some(task));
@@ -209,7 +209,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
         let entry = self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
         let seen = entry.and_then(|entry| entry.rows.as_ref()).map(|rows| rows.task.head).ok_or(Refusal::NoTask)?;
-        let body = Body::ClaimWork { step: step.index, owner: self.node, worker, token, lease_ms, seen };
+        let body = task::Body::ClaimWork { step: step.index, owner: self.node, worker, token, lease_ms, seen };
         self.write(step.task, caller, body)?;
         let rows = self.cache.get(step.task).and_then(|entry| entry.rows.as_ref()).ok_or(Refusal::NoTask)?;
         Ok(Hold { step, epoch: rows.steps[usize::from(step.index)].epoch, token })
@@ -228,7 +228,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         match outcome {
             Outcome::Done { media, result } => {
                 self.fits(&result)?;
-                let body = Body::CompleteJob { held: held(hold), result: result.named(media) };
+                let body = task::Body::CompleteJob { held: held(hold), result: result.named(media) };
                 let status = self.fenced(caller, hold, "complete", body)?;
                 // The op's own position: what it led to, such as the next step's claim, came after it.
                 let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
@@ -238,7 +238,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             Outcome::Failed { error, retryable } => {
                 let jitter_ms = self.jitter_ms();
-                let body = Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
+                let body = task::Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
                 self.fenced(caller, hold, "fail", body)
             }
             Outcome::Limited { reason, until_ms, alone } => {
@@ -250,16 +250,16 @@ impl<R: Reader, W: World> Engine<R, W> {
                 };
                 self.due_ms = earlier(self.due_ms, Some(until_ms));
                 self.world.alert(crate::world::Alert::Held { agent, reason: reason.clone(), until_ms });
-                let body = Body::YieldWork { held: held(hold), reason: shortened(&reason) };
+                let body = task::Body::YieldWork { held: held(hold), reason: shortened(&reason) };
                 self.fenced(caller, hold, "yield", body)
             }
             Outcome::Weighed(found) => {
                 let (verb, body) = match found {
-                    Weighed::Passed => ("pass", Body::PassWork { held: held(hold) }),
+                    Weighed::Passed => ("pass", task::Body::PassWork { held: held(hold) }),
                     Weighed::Skipped { reason } => {
-                        ("skip", Body::SkipWork { held: held(hold), reason: shortened(&reason) })
+                        ("skip", task::Body::SkipWork { held: held(hold), reason: shortened(&reason) })
                     }
-                    Weighed::Fanned { count } => ("fan out", Body::FanOut { held: held(hold), count }),
+                    Weighed::Fanned { count } => ("fan out", task::Body::FanOut { held: held(hold), count }),
                 };
                 self.fenced(caller, hold, verb, body)
             }
@@ -300,14 +300,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Recorded { kind, name, media, content, about } = artifact;
         self.fits(&content)?;
         let pos = self.open.batch.head.pos + 1;
-        let body = Body::RecordArtifact { held: held(hold), kind, name, content: content.named(media), about };
+        let body = task::Body::RecordArtifact { held: held(hold), kind, name, content: content.named(media), about };
         let status = self.fenced(caller, hold, "record", body)?;
         self.put_content(ContentPut { key: ContentKey::new(pos, 0), content });
         Ok(status)
     }
 
     /// A worker's word; if the fence refuses it, the journal keeps it (D7).
-    fn fenced(&mut self, caller: &Caller, hold: Hold, verb: &'static str, body: Body) -> Result<Status, Error> {
+    fn fenced(&mut self, caller: &Caller, hold: Hold, verb: &'static str, body: task::Body) -> Result<Status, Error> {
         let written = self.write(hold.step.task, caller, body);
         if let Err(Error::Refused(Refusal::Fenced { found, epoch, given, .. })) = &written {
             let at_ms = self.world.now().wall_ms;

@@ -2,9 +2,10 @@ use super::*;
 use relaymesh_core::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, OpId, StepId, TaskId, WorkerId},
+    kernel::apply_task,
     name::Name,
-    op::{Body, Header, Held, Op, Scope as OpScope, WriteClass},
-    task::{TaskRows, apply, request::Request},
+    op::{Header, Held, Op, Scope as OpScope, WriteClass},
+    task::{self, TaskRows, request::Request},
 };
 
 fn name(text: &str) -> Name {
@@ -94,10 +95,10 @@ fn the_first_token_is_made_once_and_only_its_owner_reads_it() {
 }
 
 /// A task of one step that runs for the first time, and what its attempt shows.
-fn running() -> (Option<TaskRows>, Held, impl FnMut(&mut Option<TaskRows>, Body)) {
+fn running() -> (Option<TaskRows>, Held, impl FnMut(&mut Option<TaskRows>, task::Body)) {
     let (node, task) = (NodeId::new(1, 1), TaskId::new(1, 2));
     let mut seq = 0;
-    let mut say = move |rows: &mut Option<TaskRows>, body: Body| {
+    let mut say = move |rows: &mut Option<TaskRows>, body: task::Body| {
         seq += 1;
         let header = Header {
             op_id: OpId::new(seq, 1),
@@ -113,14 +114,20 @@ fn running() -> (Option<TaskRows>, Held, impl FnMut(&mut Option<TaskRows>, Body)
             causal_deps: Vec::new(),
             via: None,
         };
-        apply(rows, &Op { pos: seq, header, body }, &mut Vec::new()).unwrap();
+        apply_task(rows, &Op { pos: seq, header, body: body.into() }, &mut Vec::new()).unwrap();
     };
     let mut rows = None;
     let prepared = Request::single(name("echo"), None).prepare(&name("team-a"), None, 1).unwrap();
-    say(&mut rows, Body::ScheduleJob { schedule: prepared.schedule });
+    say(&mut rows, task::Body::ScheduleJob { schedule: prepared.schedule });
     let token = LeaseToken::new(1, 3);
-    let claim =
-        |seen| Body::ClaimWork { step: 0, owner: node, worker: WorkerId::new(1, 4), token, lease_ms: 1_000, seen };
+    let claim = |seen| task::Body::ClaimWork {
+        step: 0,
+        owner: node,
+        worker: WorkerId::new(1, 4),
+        token,
+        lease_ms: 1_000,
+        seen,
+    };
     say(&mut rows, claim(Hlc { wall_ms: 1, logical: 0, node }));
     (rows, Held { step: 0, epoch: 1, token }, say)
 }
@@ -146,7 +153,7 @@ fn a_token_of_an_attempt_is_good_for_that_attempt_and_dies_with_it() {
     for other in others {
         assert!(!other.is_live(&live), "{other:?}");
     }
-    say(&mut rows, Body::YieldWork { held, reason: "given back".to_owned() });
+    say(&mut rows, task::Body::YieldWork { held, reason: "given back".to_owned() });
     assert!(!bound.is_live(rows.as_ref().unwrap()), "the attempt is over");
     ledger.forget(&token);
     assert_eq!(ledger.find(&token), None);

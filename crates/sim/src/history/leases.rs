@@ -11,7 +11,7 @@ use crate::{
 use relaymesh_core::{
     id::StepId,
     op::{Body, CancelMode, Kind},
-    task::Refusal,
+    task::{self, Refusal},
 };
 use relaymesh_runtime::driver::{Answer, Command, Error};
 use std::collections::BTreeMap;
@@ -117,51 +117,50 @@ impl Leases {
     /// An op is durable: what the node did by itself happens now.
     pub(super) fn durable(&mut self, seen: &OpSeen<'_>) {
         let (op, Some(rows)) = (seen.op, seen.task()) else { return };
+        let Body::Task(body) = &op.body else { return };
         let task = rows.task.id;
         // Whoever answers a question completes the step that asked, and knows nothing of its lease.
         let answers = |call| seen.ledger.by_call.get(&call).is_some_and(|first| first.kind == Kind::ReplyMessage);
         let by_driver = call_of(op).is_none_or(answers);
-        match &op.body {
-            Body::ClaimWork { step, .. } if by_driver => {
+        match body {
+            task::Body::ClaimWork { step, .. } if by_driver => {
                 self.own(
                     StepId { task, index: *step },
                     LeaseOp::Claim,
                     LeaseRet::Claimed(rows.steps[usize::from(*step)].epoch),
                 );
             }
-            Body::CompleteJob { held, .. }
-            | Body::FailJob { held, .. }
-            | Body::YieldWork { held, .. }
-            | Body::PassWork { held }
-            | Body::SkipWork { held, .. }
-            | Body::FanOut { held, .. }
+            task::Body::CompleteJob { held, .. }
+            | task::Body::FailJob { held, .. }
+            | task::Body::YieldWork { held, .. }
+            | task::Body::PassWork { held }
+            | task::Body::SkipWork { held, .. }
+            | task::Body::FanOut { held, .. }
                 if by_driver =>
             {
                 self.own(StepId { task, index: held.step }, LeaseOp::End { epoch: held.epoch }, LeaseRet::Ended);
             }
-            Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
+            task::Body::ExpireWork { step, epoch, .. } | task::Body::TimeoutWork { step, epoch, .. } => {
                 self.own(StepId { task, index: *step }, LeaseOp::End { epoch: *epoch }, LeaseRet::Ended);
             }
-            Body::CancelTask { mode: CancelMode::Hard, .. } => {
+            task::Body::CancelTask { mode: CancelMode::Hard, .. } => {
                 for (index, _) in rows.indexed() {
                     self.own(StepId { task, index }, LeaseOp::Clear, LeaseRet::Cleared);
                 }
             }
-            Body::ClaimWork { .. }
-            | Body::CompleteJob { .. }
-            | Body::FailJob { .. }
-            | Body::YieldWork { .. }
-            | Body::PassWork { .. }
-            | Body::SkipWork { .. }
-            | Body::FanOut { .. }
-            | Body::ScheduleJob { .. }
-            | Body::CancelTask { mode: CancelMode::Soft, .. }
-            | Body::RedriveTask { .. }
-            | Body::ApproveStep { .. }
-            | Body::DenyStep { .. }
-            | crate::lock_bodies!()
-            | crate::message_bodies!()
-            | crate::absent_bodies!() => {}
+            task::Body::ClaimWork { .. }
+            | task::Body::CompleteJob { .. }
+            | task::Body::FailJob { .. }
+            | task::Body::YieldWork { .. }
+            | task::Body::PassWork { .. }
+            | task::Body::SkipWork { .. }
+            | task::Body::FanOut { .. }
+            | task::Body::ScheduleJob { .. }
+            | task::Body::CancelTask { mode: CancelMode::Soft, .. }
+            | task::Body::RedriveTask { .. }
+            | task::Body::ApproveStep { .. }
+            | task::Body::DenyStep { .. }
+            | task::Body::RecordArtifact { .. } => {}
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
 use relaymesh_core::{
     id::{LeaseToken, RepositoryId},
     kernel::Rows,
-    lock::{Case, Key, Mode, Refusal, RepositoryRows},
+    lock::{self, Case, Key, Mode, Refusal, RepositoryRows},
     op::{Body, HeldLock},
 };
 use relaymesh_runtime::driver::{Answer, Command, Error, LockCommand};
@@ -124,16 +124,7 @@ impl Locks {
     pub(super) fn durable(&mut self, seen: &OpSeen<'_>) {
         let (Some(after), before) = (seen.repository(), seen.before.and_then(Rows::repository)) else { return };
         let id = after.repository.id;
-        let asked = match &seen.op.body {
-            Body::AcquireLock { token, key, repository, .. } => {
-                self.tokens.insert(*token, (id, keys::group(repository, key)));
-                Some(*token)
-            }
-            Body::RenewLock { held, .. } | Body::ReleaseLock { held } => Some(held.token),
-            Body::ExpireLock { .. } | crate::task_bodies!() | crate::message_bodies!() | crate::absent_bodies!() => {
-                None
-            }
-        };
+        let asked = if let Body::Lock(body) = &seen.op.body { self.asked(id, body) } else { None };
         for held in gone(before, after).into_iter().filter(|held| Some(held.token) != asked) {
             self.own += 1;
             let own = self.own * 2 + 1;
@@ -147,6 +138,18 @@ impl Locks {
         let Some((group, open)) = self.open.get_mut(&thread(call)) else { return };
         *open = Some(ret.unwrap_or(LockRet::Freed));
         self.groups.entry(group.clone()).or_default().places.insert(thread(call), seen.op.pos);
+    }
+
+    /// The lock that somebody asked for, or gave back.
+    fn asked(&mut self, id: RepositoryId, body: &lock::Body) -> Option<LeaseToken> {
+        match body {
+            lock::Body::AcquireLock { token, key, repository, .. } => {
+                self.tokens.insert(*token, (id, keys::group(repository, key)));
+                Some(*token)
+            }
+            lock::Body::RenewLock { held, .. } | lock::Body::ReleaseLock { held } => Some(held.token),
+            lock::Body::ExpireLock { .. } => None,
+        }
     }
 
     pub(super) fn settle(&mut self) {

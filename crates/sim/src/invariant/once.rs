@@ -5,9 +5,9 @@ use super::{Invariant, Look, Verdict, ensure};
 use crate::{call::Call, ledger::OpSeen};
 use relaymesh_core::{
     id::{MessageId, StepId, TaskId, ThreadId},
-    message::Asks,
+    message::{self, Asks},
     op::{Body, Held, Op, Scope},
-    task::{Status, spec::IdempotencyKey},
+    task::{self, Status, spec::IdempotencyKey},
 };
 use relaymesh_runtime::driver::{Answer, Error};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,70 +56,67 @@ impl Invariant for Once {
 
 impl Once {
     fn task(&mut self, task: TaskId, seen: &OpSeen<'_>) -> Verdict {
-        match &seen.op.body {
-            Body::ScheduleJob { schedule } => {
+        let Body::Task(body) = &seen.op.body else { return Ok(()) };
+        match body {
+            task::Body::ScheduleJob { schedule } => {
                 let other = self.keys.insert(schedule.key.clone(), task);
                 let other = other.filter(|other| !seen.ledger.may_have_lost_its_key(*other));
                 ensure(other.is_none(), || format!("the key {} made {task} and {other:?}", schedule.key))
             }
-            Body::CompleteJob { held, .. } => {
+            task::Body::CompleteJob { held, .. } => {
                 let step = StepId { task, index: held.step };
                 ensure(self.done.insert(step), || format!("{step} was completed twice (op {})", seen.op.pos))
             }
-            Body::RedriveTask { .. } => {
+            task::Body::RedriveTask { .. } => {
                 let kept = seen.task().map_or(&[][..], |rows| &rows.steps);
                 for (index, _) in (0u16..).zip(kept).filter(|(_, step)| step.status != Status::Success) {
                     self.done.remove(&StepId { task, index });
                 }
                 Ok(())
             }
-            Body::ClaimWork { .. }
-            | Body::FailJob { .. }
-            | Body::YieldWork { .. }
-            | Body::PassWork { .. }
-            | Body::SkipWork { .. }
-            | Body::FanOut { .. }
-            | Body::ExpireWork { .. }
-            | Body::TimeoutWork { .. }
-            | Body::CancelTask { .. }
-            | Body::ApproveStep { .. }
-            | Body::DenyStep { .. }
-            | crate::lock_bodies!()
-            | crate::message_bodies!()
-            | crate::absent_bodies!() => Ok(()),
+            task::Body::ClaimWork { .. }
+            | task::Body::FailJob { .. }
+            | task::Body::YieldWork { .. }
+            | task::Body::PassWork { .. }
+            | task::Body::SkipWork { .. }
+            | task::Body::FanOut { .. }
+            | task::Body::ExpireWork { .. }
+            | task::Body::TimeoutWork { .. }
+            | task::Body::CancelTask { .. }
+            | task::Body::ApproveStep { .. }
+            | task::Body::DenyStep { .. }
+            | task::Body::RecordArtifact { .. } => Ok(()),
         }
     }
 
     fn thread(&mut self, thread: ThreadId, seen: &OpSeen<'_>) -> Verdict {
-        match &seen.op.body {
-            Body::SendMessage { draft } => self.sent(thread, draft.id),
-            Body::AcknowledgeMessage { held } => self.dealt_with(thread, held.message),
-            Body::ReplyMessage { held, answer, .. } => {
+        let body = match &seen.op.body {
+            Body::Message(body) => body,
+            // Its name may be used again.
+            Body::PurgeScope {} => {
+                self.sent.retain(|(of, _)| *of != thread);
+                self.dealt_with.retain(|(of, _)| *of != thread);
+                return Ok(());
+            }
+            Body::Task(_) | Body::Lock(_) | Body::Namespace(_) | Body::Plan(_) | Body::Register(_) | Body::Log(_) => {
+                return Ok(());
+            }
+        };
+        match body {
+            message::Body::SendMessage { draft } => self.sent(thread, draft.id),
+            message::Body::AcknowledgeMessage { held } => self.dealt_with(thread, held.message),
+            message::Body::ReplyMessage { held, answer, .. } => {
                 self.dealt_with(thread, held.message)?;
                 let question = seen.ledger.message(thread, held.message);
                 self.owed = question.and_then(|row| row.draft.asks).filter(|asks| waits(asks, seen));
                 self.sent(thread, *answer)
             }
-            Body::DeliverMessage { .. }
-            | Body::FailMessage { .. }
-            | Body::ReturnMessage { .. }
-            | Body::ExpireDelivery { .. }
-            | Body::ExpireMessage { .. }
-            | Body::RedriveMessage { .. }
-            | crate::task_bodies!()
-            | crate::lock_bodies!()
-            | crate::register_bodies!()
-            | Body::Checkpoint { .. }
-            | Body::CreateNamespace { .. }
-            | crate::plan_bodies!()
-            | Body::AuditEvent { .. }
-            | Body::RecordArtifact { .. } => Ok(()),
-            // Its name may be used again.
-            Body::PurgeScope {} => {
-                self.sent.retain(|(of, _)| *of != thread);
-                self.dealt_with.retain(|(of, _)| *of != thread);
-                Ok(())
-            }
+            message::Body::DeliverMessage { .. }
+            | message::Body::FailMessage { .. }
+            | message::Body::ReturnMessage { .. }
+            | message::Body::ExpireDelivery { .. }
+            | message::Body::ExpireMessage { .. }
+            | message::Body::RedriveMessage { .. } => Ok(()),
         }
     }
 
@@ -142,7 +139,7 @@ fn waits(asks: &Asks, seen: &OpSeen<'_>) -> bool {
 }
 
 fn completes(op: &Op, asks: &Asks) -> bool {
-    let Body::CompleteJob { held, .. } = &op.body else { return false };
+    let Body::Task(task::Body::CompleteJob { held, .. }) = &op.body else { return false };
     let shown: Held = asks.held();
     op.task() == Some(asks.task) && *held == shown
 }

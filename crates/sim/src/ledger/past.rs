@@ -5,7 +5,7 @@ use relaymesh_core::{
     id::{LeaseToken, MessageId, RepositoryId, ThreadId, WorkerId},
     kernel::Rows,
     lock::{Lock, Mode, RepositoryRows},
-    message::{State, ThreadRows},
+    message::{self, State, ThreadRows},
     op::{Body, Op, Scope},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ impl Past {
             let waits = row.state == State::Queued;
             past.queued = if waits { past.queued.or(Some(now)) } else { None };
         }
-        if let Body::DeliverMessage { message, worker, token, .. } = &op.body {
+        if let Body::Message(message::Body::DeliverMessage { message, worker, token, .. }) = &op.body {
             let epoch = rows.messages.get(message).map_or(0, |row| row.epoch);
             self.deliveries.insert(*token, Delivered { thread, message: *message, epoch, worker: *worker });
         }

@@ -5,7 +5,7 @@ use relaymesh_core::{
     hash::Hash,
     id::{StepId, WorkerId},
     op::{Body, Kind, Op},
-    task::{Status, TaskRows},
+    task::{self, Status, TaskRows},
 };
 use std::collections::BTreeSet;
 
@@ -32,30 +32,29 @@ pub(crate) struct Claim {
 
 impl Ledger {
     pub(super) fn index_task(&mut self, op: &Op, rows: &TaskRows) {
-        match &op.body {
-            Body::ScheduleJob { schedule } => {
+        let Body::Task(body) = &op.body else { return };
+        match body {
+            task::Body::ScheduleJob { schedule } => {
                 self.by_key.insert(schedule.key.clone(), rows.task.id);
             }
-            Body::ClaimWork { step, worker, token, .. } => {
+            task::Body::ClaimWork { step, worker, token, .. } => {
                 let epoch = rows.steps[usize::from(*step)].epoch;
                 let step = StepId { task: rows.task.id, index: *step };
                 self.by_token.insert(*token, Claim { step, epoch, worker: *worker });
             }
-            Body::CompleteJob { .. }
-            | Body::FailJob { .. }
-            | Body::YieldWork { .. }
-            | Body::PassWork { .. }
-            | Body::SkipWork { .. }
-            | Body::FanOut { .. }
-            | Body::ExpireWork { .. }
-            | Body::TimeoutWork { .. }
-            | Body::CancelTask { .. }
-            | Body::RedriveTask { .. }
-            | Body::ApproveStep { .. }
-            | Body::DenyStep { .. }
-            | crate::lock_bodies!()
-            | crate::message_bodies!()
-            | crate::absent_bodies!() => {}
+            task::Body::CompleteJob { .. }
+            | task::Body::FailJob { .. }
+            | task::Body::YieldWork { .. }
+            | task::Body::PassWork { .. }
+            | task::Body::SkipWork { .. }
+            | task::Body::FanOut { .. }
+            | task::Body::ExpireWork { .. }
+            | task::Body::TimeoutWork { .. }
+            | task::Body::CancelTask { .. }
+            | task::Body::RedriveTask { .. }
+            | task::Body::ApproveStep { .. }
+            | task::Body::DenyStep { .. }
+            | task::Body::RecordArtifact { .. } => {}
         }
     }
 

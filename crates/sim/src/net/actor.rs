@@ -12,11 +12,15 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, StepId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
-    lock::{Case, Mode},
-    message::Draft,
+    lock::{self, Case, Mode},
+    message::{self, Draft},
     name::Name,
     op::{Body, CancelMode, ExpireReason, HeldLock, Scope},
-    task::spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    register,
+    task::{
+        self,
+        spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
+    },
 };
 use relaymesh_mesh::{
     capability::{Action, Att, Caveats, Chain, Delegation, Link, Nonce, Resource},
@@ -34,14 +38,13 @@ pub(super) fn name(text: &str) -> Name {
 }
 
 /// Something to be said in the default namespace.
-pub(super) fn command(scope: Scope, body: Body) -> Command {
+pub(super) fn command(scope: Scope, body: impl Into<Body>) -> Command {
     let (author, source, namespace) = (name("somebody"), name("sim"), name("default"));
-    Command { author, source, namespace, scope, causal_deps: Vec::new(), body }
+    Command { author, source, namespace, scope, causal_deps: Vec::new(), body: body.into() }
 }
 
-pub(super) fn word(body: Body) -> Command {
-    let register = Register::of(&body).expect("a word of a register");
-    command(Scope::Register(register), body)
+pub(super) fn word(body: register::Body) -> Command {
+    command(Scope::Register(body.register()), body)
 }
 
 /// What a node may do: everything but what is the owner's alone, or only work of these kinds.
@@ -100,7 +103,7 @@ pub(super) fn submit(rng: &mut Rng) -> (Scope, Body) {
         input: None,
         steps,
     };
-    (Scope::Task(TaskId::new(1, rng.wide() >> 48)), Body::ScheduleJob { schedule })
+    (Scope::Task(TaskId::new(1, rng.wide() >> 48)), Body::Task(task::Body::ScheduleJob { schedule }))
 }
 
 impl Node {
@@ -132,16 +135,16 @@ impl Node {
     }
 
     /// The owner lets a node in.
-    pub(super) fn enrol(&mut self, to: usize, is_liar: bool, exp: Option<u64>) -> Body {
+    pub(super) fn enrol(&mut self, to: usize, is_liar: bool, exp: Option<u64>) -> register::Body {
         self.given += 1;
         let chain = Chain::new(vec![link(to, grants(is_liar), self.given, exp)]).expect("one link is a chain");
-        Body::DelegateUcan { ucan_bytes: chain.encode() }
+        register::Body::DelegateUcan { ucan_bytes: chain.encode() }
     }
 
     /// The owner takes back what a node was given, or lets it in again, perhaps for a while only.
-    fn change_rights(&mut self, now: Ns, of: usize) -> Body {
+    fn change_rights(&mut self, now: Ns, of: usize) -> register::Body {
         if let Some(ucan_cid) = self.rights(now, of).first() {
-            return Body::RevokeUcan { ucan_cid: *ucan_cid };
+            return register::Body::RevokeUcan { ucan_cid: *ucan_cid };
         }
         let until_ms = self.wall_ms(now) + self.rng.between(3_000, 20_000);
         let exp = self.rng.chance(400).then_some(until_ms);
@@ -163,17 +166,20 @@ impl Node {
         links.filter(holds).map(|link| link.cid()).collect()
     }
 
-    fn owners_word(&mut self, now: Ns, targets: &[(usize, NodeId)]) -> Body {
+    fn owners_word(&mut self, now: Ns, targets: &[(usize, NodeId)]) -> register::Body {
         let (number, node) = targets[self.rng.index(targets.len())];
         if number != 0 && self.rng.chance(250) {
             return self.change_rights(now, number);
         }
         let pattern = ["x.*", "x.a", "x.b"][self.rng.index(3)].parse().expect("a pattern");
         match self.rng.index(6) {
-            0 | 1 => Body::RouteKind { pattern, target: Some(node) },
-            2 => Body::RouteKind { pattern, target: None },
-            3 => Body::DesignateCoordinator { coordinator: node },
-            _ => Body::SetSetting { name: name("lease_timeout_ms"), value: Some(self.rng.index(9).to_string()) },
+            0 | 1 => register::Body::RouteKind { pattern, target: Some(node) },
+            2 => register::Body::RouteKind { pattern, target: None },
+            3 => register::Body::DesignateCoordinator { coordinator: node },
+            _ => register::Body::SetSetting {
+                name: name("lease_timeout_ms"),
+                value: Some(self.rng.index(9).to_string()),
+            },
         }
     }
 
@@ -188,9 +194,9 @@ impl Node {
                 let text = format!("{} {}", job.step, job.claimed);
                 let result = ContentRef::of(Media::Text, text.as_bytes());
                 let body = if yields {
-                    Body::YieldWork { held, reason: String::new() }
+                    Body::Task(task::Body::YieldWork { held, reason: String::new() })
                 } else {
-                    Body::CompleteJob { held, result }
+                    Body::Task(task::Body::CompleteJob { held, result })
                 };
                 said.extend(self.say(now, command(scope, body)));
             } else if job.renew_at <= now {
@@ -249,7 +255,7 @@ impl Node {
         let rows = self.peer.as_ref().and_then(|peer| peer.fold().rows(Scope::Task(step.task)));
         let seen = rows.map_or(nothing, Rows::head);
         let worker = WorkerId::from_bytes(self.id.to_bytes());
-        Body::ClaimWork { step: step.index, owner: self.id, worker, token, lease_ms: LEASE_MS, seen }
+        Body::Task(task::Body::ClaimWork { step: step.index, owner: self.id, worker, token, lease_ms: LEASE_MS, seen })
     }
 
     /// Says that leases are over which nobody renewed for a full term.
@@ -265,7 +271,7 @@ impl Node {
                 continue;
             };
             let reason = ExpireReason::DeadlinePassed;
-            let body = Body::ExpireWork { step: step.index, epoch, reason, jitter_ms: 5 };
+            let body = Body::Task(task::Body::ExpireWork { step: step.index, epoch, reason, jitter_ms: 5 });
             said.extend(self.say(now, command(Scope::Task(step.task), body)));
         }
         said
@@ -275,7 +281,7 @@ impl Node {
         let scope = Scope::Repository(RepositoryId::of(&name("default"), REPOSITORY));
         let nothing = Hlc { wall_ms: 0, logical: 0, node: self.id };
         let seen = self.peer.as_ref()?.fold().rows(scope).map_or(nothing, Rows::head);
-        let body = Body::AcquireLock {
+        let body = Body::Lock(lock::Body::AcquireLock {
             repository: REPOSITORY.parse().ok()?,
             key: format!("src/{}.rs", self.rng.index(3)).parse().ok()?,
             mode: if self.rng.chance(500) { Mode::Shared } else { Mode::Exclusive },
@@ -286,7 +292,7 @@ impl Node {
             ttl_ms: self.rng.between(200, 5_000),
             purpose: String::new(),
             seen,
-        };
+        });
         Some((scope, body))
     }
 
@@ -294,7 +300,7 @@ impl Node {
         let scope = Scope::Repository(RepositoryId::of(&name("default"), REPOSITORY));
         let rows = self.peer.as_ref()?.fold().rows(scope)?.node()?.repository()?;
         let own = rows.locks.values().find(|lock| lock.owner == self.id)?;
-        Some((scope, Body::ReleaseLock { held: HeldLock { token: own.token, fence: own.fence } }))
+        Some((scope, Body::Lock(lock::Body::ReleaseLock { held: HeldLock { token: own.token, fence: own.fence } })))
     }
 
     fn message(&mut self) -> (Scope, Body) {
@@ -311,7 +317,10 @@ impl Node {
             max_deliveries: 3,
             backoff: Backoff { base_ms: 10, max_ms: 40 },
         };
-        (Scope::Thread(ThreadId::new(1, u128::from(self.rng.between(0, 3)))), Body::SendMessage { draft })
+        (
+            Scope::Thread(ThreadId::new(1, u128::from(self.rng.between(0, 3)))),
+            Body::Message(message::Body::SendMessage { draft }),
+        )
     }
 
     fn cancel(&mut self) -> Option<(Scope, Body)> {
@@ -321,6 +330,6 @@ impl Node {
         };
         let task = *self.rng.pick(&open)?;
         let mode = if self.rng.chance(500) { CancelMode::Hard } else { CancelMode::Soft };
-        Some((Scope::Task(task), Body::CancelTask { mode, reason: String::new() }))
+        Some((Scope::Task(task), Body::Task(task::Body::CancelTask { mode, reason: String::new() })))
     }
 }

@@ -6,7 +6,9 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{NodeId, TaskId},
     op::{Body, Op, Scope},
+    register,
     row::StateHash,
+    task,
 };
 use relaymesh_mesh::{
     capability::Chain,
@@ -342,45 +344,45 @@ impl Model {
         let Scope::Task(task) = op.header.scope else {
             return must(Some(by) != self.liar, "the liar may work, and nothing else");
         };
-        if let Body::ScheduleJob { schedule } = &op.body {
+        if let Body::Task(task::Body::ScheduleJob { schedule }) = &op.body {
             must(Some(by) != self.liar, "the liar may not submit")?;
             for (index, step) in (0u16..).zip(&schedule.steps) {
                 self.agents.insert((task, index), step.agent.to_string());
             }
-        } else if let Body::ClaimWork { step, owner, .. } = &op.body {
+        } else if let Body::Task(task::Body::ClaimWork { step, owner, .. }) = &op.body {
             must(*owner == by, "it claims for another node")?;
             let agent = self.agents.get(&(task, *step)).cloned().unwrap_or_default();
             let route = self.routes.get(&agent).copied().flatten().or(self.routes.get("x.*").copied().flatten());
             must(route.is_none_or(|target| target == by), "the work goes to another node")?;
             must(KINDS.contains(&agent.as_str()), "nobody was given that kind")?;
             self.claims.insert((task, *step), by);
-        } else if let Body::CompleteJob { held, .. } | Body::YieldWork { held, .. } = &op.body {
+        } else if let Body::Task(task::Body::CompleteJob { held, .. } | task::Body::YieldWork { held, .. }) = &op.body {
             must(self.claims.get(&(task, held.step)) == Some(&by), "another node had claimed it")?;
-        } else if let Body::CancelTask { .. } = &op.body {
+        } else if let Body::Task(task::Body::CancelTask { .. }) = &op.body {
             must(Some(by) != self.liar, "the liar may not cancel")?;
         }
         Ok(())
     }
 
     fn word(&mut self, op: &Op, by: NodeId) -> Result<(), String> {
-        if let Body::Seal { .. } = &op.body {
+        if let Body::Register(register::Body::Seal { .. }) = &op.body {
             return if by == self.coordinator { Ok(()) } else { Err("it does not coordinate".to_owned()) };
         }
         if by != self.owner {
             return Err("it is not the owner's".to_owned());
         }
-        if let Body::RouteKind { pattern, target } = &op.body {
+        if let Body::Register(register::Body::RouteKind { pattern, target }) = &op.body {
             self.routes.insert(pattern.to_string(), *target);
-        } else if let Body::DesignateCoordinator { coordinator } = &op.body {
+        } else if let Body::Register(register::Body::DesignateCoordinator { coordinator }) = &op.body {
             self.coordinator = *coordinator;
-        } else if let Body::FreezeNode { node, frozen: true } = &op.body {
+        } else if let Body::Register(register::Body::FreezeNode { node, frozen: true }) = &op.body {
             self.frozen.insert(*node);
-        } else if let Body::DelegateUcan { ucan_bytes } = &op.body {
+        } else if let Body::Register(register::Body::DelegateUcan { ucan_bytes }) = &op.body {
             let chain = Chain::decode(ucan_bytes).map_err(|error| error.to_string())?;
             let link = chain.links().last().ok_or("it is no chain")?;
             let holder = link.delegation().aud.node();
             self.rights.entry(holder).or_default().insert(link.cid(), link.delegation().exp);
-        } else if let Body::RevokeUcan { ucan_cid } = &op.body {
+        } else if let Body::Register(register::Body::RevokeUcan { ucan_cid }) = &op.body {
             self.rights.values_mut().for_each(|links| links.retain(|cid, _| cid != ucan_cid));
         }
         Ok(())

@@ -56,18 +56,18 @@ fn must(holds: bool, what: &'static str) -> Result<(), &'static str> {
 impl Model {
     fn took_effect(&mut self, task: TaskId, op: &Op) -> Result<(), &'static str> {
         let now_ms = op.header.hlc.wall_ms;
-        if let Body::ScheduleJob { .. } = &op.body {
+        if let Body::Task(task::Body::ScheduleJob { .. }) = &op.body {
             self.tasks.insert(task);
-        } else if let Body::ClaimWork { step, token, lease_ms, .. } = &op.body {
+        } else if let Body::Task(task::Body::ClaimWork { step, token, lease_ms, .. }) = &op.body {
             let held = self.leases.insert((task, *step), Lease { token: *token, deadline_ms: now_ms + lease_ms });
             must(held.is_none_or(|held| held.token == *token), "an earlier claim had not ended")?;
-        } else if let Body::CompleteJob { held, .. } | Body::YieldWork { held, .. } = &op.body {
+        } else if let Body::Task(task::Body::CompleteJob { held, .. } | task::Body::YieldWork { held, .. }) = &op.body {
             let lease = self.leases.remove(&(task, held.step));
             must(lease.is_some_and(|lease| lease.token == held.token), "the claim was not in force")?;
-        } else if let Body::ExpireWork { step, reason: ExpireReason::DeadlinePassed, .. } = &op.body {
+        } else if let Body::Task(task::Body::ExpireWork { step, reason: ExpireReason::DeadlinePassed, .. }) = &op.body {
             let lease = self.leases.remove(&(task, *step));
             must(lease.is_some_and(|lease| lease.deadline_ms < now_ms), "the lease had not run out")?;
-        } else if let Body::CancelTask { mode: CancelMode::Hard, .. } = &op.body {
+        } else if let Body::Task(task::Body::CancelTask { mode: CancelMode::Hard, .. }) = &op.body {
             self.leases.retain(|(of, _), _| *of != task);
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Model {
 
     /// It was refused because somebody had the step.
     fn was_held(&self, task: TaskId, op: &Op) -> Result<(), &'static str> {
-        let Body::ClaimWork { step, .. } = &op.body else { return Ok(()) };
+        let Body::Task(task::Body::ClaimWork { step, .. }) = &op.body else { return Ok(()) };
         must(self.leases.contains_key(&(task, *step)), "it was refused for a claim that is later, or had ended")
     }
 

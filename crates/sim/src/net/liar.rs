@@ -14,7 +14,8 @@ use relaymesh_core::{
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
     id::{LeaseToken, NodeId, OpId, WorkerId},
     op::{Body, Header, Held, Op, Scope, WriteClass},
-    task::Status,
+    register,
+    task::{self, Status},
 };
 use relaymesh_mesh::{
     capability::{Chain as Ucan, Delegation, Link, Nonce},
@@ -22,7 +23,6 @@ use relaymesh_mesh::{
     fold::Fold,
     membership::{Config as MembershipConfig, Identity, Membership},
     peer::Channel,
-    register::Register,
     rows::Rows,
     sync::{Around, Frame, Frontier, Gate, Sync},
 };
@@ -241,21 +241,21 @@ impl Liar {
 
     fn lie(&mut self, number: usize) -> Option<(Scope, Body)> {
         let node = self.id;
-        let word = |body: Body| Register::of(&body).map(|register| (Scope::Register(register), body));
+        let word = |body: register::Body| Some((Scope::Register(body.register()), Body::from(body)));
         match self.rng.weighted(&[40, 20, 15, 5, 5, 5, 5, 5]) {
             0 => self.claim(number),
             1 => self.finish(number, true),
             2 => self.finish(number, false),
-            3 => word(Body::RouteKind { pattern: "x.*".parse().ok()?, target: Some(node) }),
-            4 => word(Body::DesignateCoordinator { coordinator: node }),
+            3 => word(register::Body::RouteKind { pattern: "x.*".parse().ok()?, target: Some(node) }),
+            4 => word(register::Body::DesignateCoordinator { coordinator: node }),
             5 => word(self.widened()?),
-            6 => word(Body::FreezeNode { node: self.others[0], frozen: true }),
+            6 => word(register::Body::FreezeNode { node: self.others[0], frozen: true }),
             _ => Some(submit(&mut self.rng)),
         }
     }
 
     /// A right that it gives itself, or that it makes larger than it is.
-    fn widened(&mut self) -> Option<Body> {
+    fn widened(&mut self) -> Option<register::Body> {
         let own = self.rng.chance(500);
         let parent = super::actor::link(1, grants(true), 1, None);
         let delegation = Delegation {
@@ -270,7 +270,7 @@ impl Liar {
         };
         let link = Link::issue(&self.signer, &delegation).ok()?;
         let links = if own { vec![link] } else { vec![parent, link] };
-        Some(Body::DelegateUcan { ucan_bytes: Ucan::new(links).ok()?.encode() })
+        Some(register::Body::DelegateUcan { ucan_bytes: Ucan::new(links).ok()?.encode() })
     }
 
     fn claim(&mut self, number: usize) -> Option<(Scope, Body)> {
@@ -284,7 +284,10 @@ impl Liar {
         let seen = if honest { fold.rows(scope)?.head() } else { Hlc { wall_ms: 0, logical: 0, node: self.id } };
         let owner = if self.rng.chance(900) { self.id } else { self.others[0] };
         let (token, worker) = (LeaseToken::new(1, self.rng.wide() >> 48), WorkerId::from_bytes(self.id.to_bytes()));
-        Some((scope, Body::ClaimWork { step: job.step.index, owner, worker, token, lease_ms: 3_000, seen }))
+        Some((
+            scope,
+            Body::Task(task::Body::ClaimWork { step: job.step.index, owner, worker, token, lease_ms: 3_000, seen }),
+        ))
     }
 
     /// Finishes what it has, or what somebody else has.
@@ -298,7 +301,10 @@ impl Liar {
         }
         let (task, held) = *self.rng.pick(&held)?;
         let text = format!("lie {}", self.rng.between(0, 1 << 40));
-        Some((Scope::Task(task), Body::CompleteJob { held, result: ContentRef::of(Media::Text, text.as_bytes()) }))
+        Some((
+            Scope::Task(task),
+            Body::Task(task::Body::CompleteJob { held, result: ContentRef::of(Media::Text, text.as_bytes()) }),
+        ))
     }
 }
 

@@ -8,6 +8,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::NodeId,
     op::{Body, ChainHead, Op, Scope},
+    register,
 };
 use relaymesh_mesh::fold::Fold;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,5 +56,9 @@ fn forks(all: &[&Op]) -> BTreeMap<(NodeId, u32), u64> {
 }
 
 fn seal(op: &Op) -> Option<(Hlc, &[ChainHead])> {
-    if let Body::Seal { upto, heads } = &op.body { Some((*upto, heads.as_slice())) } else { None }
+    if let Body::Register(register::Body::Seal { upto, heads }) = &op.body {
+        Some((*upto, heads.as_slice()))
+    } else {
+        None
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
     rng::Rng,
     time::{Agenda, MS, Ns, SECOND},
 };
-use relaymesh_core::{hash::Hash, id::NodeId, op::Body};
+use relaymesh_core::{hash::Hash, id::NodeId, register};
 use relaymesh_mesh::peer::{Channel, Commit, Refused};
 
 /// How often the world looks whether everything has come to rest.
@@ -51,7 +51,7 @@ pub(super) struct World {
     pub(super) healed: bool,
     pub(super) resting: bool,
     /// What the owner has yet to say before everything can rest.
-    unsaid: Vec<Body>,
+    unsaid: Vec<register::Body>,
     pub(super) faults: u64,
     /// How often a node lost its memory.
     pub(super) forgot: u64,
@@ -343,13 +343,13 @@ impl World {
             }
             self.start(node);
         }
-        let mut words = vec![Body::RouteKind { pattern: "x.*".parse().expect("a pattern"), target: None }];
+        let mut words = vec![register::Body::RouteKind { pattern: "x.*".parse().expect("a pattern"), target: None }];
         for kind in ["x.a", "x.b"] {
-            words.push(Body::RouteKind { pattern: kind.parse().expect("a pattern"), target: None });
+            words.push(register::Body::RouteKind { pattern: kind.parse().expect("a pattern"), target: None });
         }
-        words.push(Body::SetSetting { name: name("healed"), value: None });
+        words.push(register::Body::SetSetting { name: name("healed"), value: None });
         if let Some(liar) = self.plan.liar {
-            words.push(Body::FreezeNode { node: self.ids[liar], frozen: true });
+            words.push(register::Body::FreezeNode { node: self.ids[liar], frozen: true });
         }
         let honest: Vec<usize> = self.honest().map(|node| node.number).filter(|number| *number != 0).collect();
         words.extend(honest.into_iter().map(|number| self.nodes[0].enrol(number, false, None)));

@@ -17,11 +17,11 @@ use relaymesh_core::{
     hash::Hash,
     hlc::HlcClock,
     id::{LeaseToken, NodeId, OpId, RequestId, StepId, TaskId, ThreadId, WorkerId},
-    kernel::{self, Rows},
+    kernel::{self, Rows, apply_task},
     name::Name,
-    op::{Body, CancelMode, Chain, ChainHead, ExpireReason, Header, Held, Op, Scope, WriteClass},
+    op::{Body, CancelMode, Chain, ChainHead, ExpireReason, Header, Held, Op, Scope, WriteClass, log},
     task::{
-        Refusal, Status, Step, TaskRows, apply,
+        self, Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, Schedule},
     },
 };
@@ -141,7 +141,7 @@ impl Author {
         let schedule =
             Schedule { name: graph.namespace.clone(), key, fingerprint, trace_id: self.next(), input: None, steps };
         self.tasks.insert(id, (None, Saved::default()));
-        self.say_in(graph.namespace.clone(), id, Body::ScheduleJob { schedule }).unwrap();
+        self.say_in(graph.namespace.clone(), id, task::Body::ScheduleJob { schedule }).unwrap();
         for (place, content) in &graph.inputs {
             self.batch.content.push(ContentPut { key: ContentKey::new(pos, *place), content: content.clone() });
         }
@@ -162,14 +162,14 @@ impl Author {
     pub fn try_claim(&mut self, task: TaskId, step: u16, owner: NodeId, worker: WorkerId) -> Result<Held, Refusal> {
         let token = LeaseToken::new(self.now_ms, self.next());
         let seen = self.rows(task).task.head;
-        self.say(task, Body::ClaimWork { step, owner, worker, token, lease_ms: LEASE_MS, seen })?;
+        self.say(task, task::Body::ClaimWork { step, owner, worker, token, lease_ms: LEASE_MS, seen })?;
         Ok(Held { step, epoch: self.step(task, step).epoch, token })
     }
 
     /// Completes what is held.
     pub fn complete(&mut self, task: TaskId, held: Held, bytes: &[u8]) -> Result<(), Refusal> {
         let pos = self.batch.head.pos + 1;
-        self.say(task, Body::CompleteJob { held, result: ContentRef::of(Media::Json, bytes) })?;
+        self.say(task, task::Body::CompleteJob { held, result: ContentRef::of(Media::Json, bytes) })?;
         self.batch.content.push(ContentPut { key: ContentKey::new(pos, 0), content: Content::Inline(bytes.to_vec()) });
         Ok(())
     }
@@ -182,35 +182,35 @@ impl Author {
 
     /// Fails what is held.
     pub fn fail(&mut self, task: TaskId, held: Held, retryable: bool) -> Result<(), Refusal> {
-        self.say(task, Body::FailJob { held, retryable, jitter_ms: 7, error: "it broke".to_owned() })
+        self.say(task, task::Body::FailJob { held, retryable, jitter_ms: 7, error: "it broke".to_owned() })
     }
 
     /// Gives back what is held.
     pub fn give_back(&mut self, task: TaskId, held: Held) -> Result<(), Refusal> {
-        self.say(task, Body::YieldWork { held, reason: "not now".to_owned() })
+        self.say(task, task::Body::YieldWork { held, reason: "not now".to_owned() })
     }
 
     /// Ends a lease whose deadline has passed.
     pub fn expire(&mut self, task: TaskId, step: u16, epoch: u32) -> Result<(), Refusal> {
-        self.say(task, Body::ExpireWork { step, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms: 3 })
+        self.say(task, task::Body::ExpireWork { step, epoch, reason: ExpireReason::DeadlinePassed, jitter_ms: 3 })
     }
 
     /// Cancels a task.
     pub fn cancel(&mut self, task: TaskId, mode: CancelMode) -> Result<(), Refusal> {
-        self.say(task, Body::CancelTask { mode, reason: "not needed".to_owned() })
+        self.say(task, task::Body::CancelTask { mode, reason: "not needed".to_owned() })
     }
 
     /// Tries a task again.
     pub fn redrive(&mut self, task: TaskId) -> Result<(), Refusal> {
-        self.say(task, Body::RedriveTask { reason: "try again".to_owned() })
+        self.say(task, task::Body::RedriveTask { reason: "try again".to_owned() })
     }
 
     /// Decides about what a step asks.
     pub fn decide(&mut self, task: TaskId, step: u16, agree: bool) -> Result<(), Refusal> {
         let ask = self.step(task, step).spec.approve.as_ref().map_or(Hash::default(), |ask| ask.hash());
         let body = match agree {
-            true => Body::ApproveStep { step, ask },
-            false => Body::DenyStep { step, ask, reason: "no".to_owned() },
+            true => task::Body::ApproveStep { step, ask },
+            false => task::Body::DenyStep { step, ask, reason: "no".to_owned() },
         };
         self.say(task, body)
     }
@@ -219,7 +219,7 @@ impl Author {
     pub fn purge(&mut self, task: TaskId) -> Result<(), Refusal> {
         let row = IdempotencyRow::of(&self.rows(task).task);
         let op = self.stamp(row.namespace.clone(), Scope::Task(task), Body::PurgeScope {});
-        apply(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new())?;
+        apply_task(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new()).map_err(of_task)?;
         self.accept(&op);
         self.touched.remove(&task);
         let (_, mut saved) = self.tasks.remove(&task).unwrap();
@@ -249,7 +249,7 @@ impl Author {
             seq: chain.seq,
             hash: chain.head,
         }];
-        let op = self.stamp(name("default"), Scope::Log, Body::Checkpoint { pos, heads, state });
+        let op = self.stamp(name("default"), Scope::Log, log::Body::Checkpoint { pos, heads, state });
         kernel::apply(&mut None, &op, &mut Vec::new()).unwrap();
         self.accept(&op);
         self.batch.horizon = Some(pos);
@@ -288,25 +288,30 @@ impl Author {
     }
 
     /// One op about a task that is there; a refused one leaves nothing behind.
-    pub fn say(&mut self, task: TaskId, body: Body) -> Result<(), Refusal> {
+    pub fn say(&mut self, task: TaskId, body: task::Body) -> Result<(), Refusal> {
         self.say_in(self.rows(task).task.namespace.clone(), task, body)
     }
 
-    fn say_in(&mut self, namespace: Name, task: TaskId, body: Body) -> Result<(), Refusal> {
+    fn say_in(&mut self, namespace: Name, task: TaskId, body: task::Body) -> Result<(), Refusal> {
         let op = self.stamp(namespace, Scope::Task(task), body);
-        apply(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new())?;
+        apply_task(&mut self.tasks.get_mut(&task).unwrap().0, &op, &mut Vec::new()).map_err(of_task)?;
         self.accept(&op);
         self.touched.insert(task);
         Ok(())
     }
 
     /// One op about a scope other than a task; a refused one leaves nothing behind.
-    pub(super) fn say_about(&mut self, scope: Scope, body: Body) -> Result<(), kernel::Refusal> {
+    pub(super) fn say_about(&mut self, scope: Scope, body: impl Into<Body>) -> Result<(), kernel::Refusal> {
         self.say_about_in(name("default"), scope, body)
     }
 
     /// The same in another namespace.
-    pub(super) fn say_about_in(&mut self, namespace: Name, scope: Scope, body: Body) -> Result<(), kernel::Refusal> {
+    pub(super) fn say_about_in(
+        &mut self,
+        namespace: Name,
+        scope: Scope,
+        body: impl Into<Body>,
+    ) -> Result<(), kernel::Refusal> {
         let op = self.stamp(namespace, scope, body);
         let (rows, _) = self.scopes.entry(scope).or_default();
         kernel::apply(rows, &op, &mut Vec::new())?;
@@ -315,7 +320,7 @@ impl Author {
         Ok(())
     }
 
-    fn stamp(&mut self, namespace: Name, scope: Scope, body: Body) -> Op {
+    fn stamp(&mut self, namespace: Name, scope: Scope, body: impl Into<Body>) -> Op {
         let head = &self.batch.head;
         let header = Header {
             op_id: OpId::new(self.now_ms, (u128::from(head.pos) << 20) | 1),
@@ -331,7 +336,7 @@ impl Author {
             causal_deps: Vec::new(),
             via: None,
         };
-        Op { pos: head.pos + 1, header, body }
+        Op { pos: head.pos + 1, header, body: body.into() }
     }
 
     /// Content of the last op.
@@ -349,4 +354,9 @@ impl Author {
         self.serial += 1;
         self.serial
     }
+}
+
+fn of_task(refusal: kernel::Refusal) -> Refusal {
+    let kernel::Refusal::Task(refusal) = refusal else { panic!("{refusal}") };
+    refusal
 }

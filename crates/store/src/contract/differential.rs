@@ -16,8 +16,8 @@ use relaymesh_core::{
     kernel::Rows,
     lanes::Priority,
     message::State,
-    op::{Body, CancelMode, Held, HeldLock, HeldMessage, Scope},
-    plan::{Item, Status as ItemStatus},
+    op::{CancelMode, Held, HeldLock, HeldMessage, Scope},
+    plan::{self, Item, Status as ItemStatus},
     task::{
         Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, RetryPolicy, StepSpec},
@@ -189,8 +189,8 @@ fn planning(author: &mut Author, dice: &mut Dice) {
     // Refused if it does not fit, which is a possible answer.
     let _ = match dice.below(9) {
         0..4 => author.add_item(plan, dice.below(40).into(), &any),
-        4 => author.say_about(plan, Body::RemoveItem { seen: any.seen() }),
-        5 => author.say_about(plan, Body::MoveItem { seen: any.seen(), parent: other, place: dice.below(9) }),
+        4 => author.say_about(plan, plan::Body::RemoveItem { seen: any.seen() }),
+        5 => author.say_about(plan, plan::Body::MoveItem { seen: any.seen(), parent: other, place: dice.below(9) }),
         6 => author.purge_plan(plan),
         _ => author.set_item(plan, &any, status),
     };

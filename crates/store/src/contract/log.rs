@@ -3,8 +3,9 @@
 use super::{Backend, gallery::gallery, graph::Graph, snapshot::all_ops, world::World};
 use crate::{Reader, StoredOp};
 use relaymesh_core::{
-    op::{BODY_BYTES_MAX, Body, Chain, Op},
+    op::{BODY_BYTES_MAX, Chain, Op},
     row::StateHash,
+    task,
 };
 
 /// A fresh store stands at 0 with a chain that has no ops and no rows to hash.
@@ -132,7 +133,7 @@ pub fn an_op_of_the_largest_size_comes_back<B: Backend>() {
     let task = world.author.submit(&Graph::single());
     let held = world.author.claim(task, 0);
     let error = "x".repeat(BODY_BYTES_MAX - 64);
-    world.author.say(task, Body::FailJob { held, retryable: true, jitter_ms: 0, error }).unwrap();
+    world.author.say(task, task::Body::FailJob { held, retryable: true, jitter_ms: 0, error }).unwrap();
     let batch = world.commit();
     let last = world.reader().ops(batch.head.pos - 1, 1).unwrap().remove(0);
     assert_eq!(Some(&last), batch.ops.last());

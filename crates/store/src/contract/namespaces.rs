@@ -5,7 +5,8 @@ use crate::{Reader, memory::MemoryStore, verify};
 use relaymesh_core::{
     id::{NamespaceId, NodeId},
     kernel::{Refusal, Rows},
-    op::{Body, Scope},
+    namespace,
+    op::Scope,
     row::StateHash,
 };
 
@@ -17,7 +18,7 @@ pub fn namespace(text: &str) -> Scope {
 impl Author {
     /// Makes a namespace.
     pub fn create_namespace(&mut self, text: &str, about: &str) -> Result<(), Refusal> {
-        self.say_about_in(name(text), namespace(text), Body::CreateNamespace { about: about.to_owned() })
+        self.say_about_in(name(text), namespace(text), namespace::Body::CreateNamespace { about: about.to_owned() })
     }
 }
 

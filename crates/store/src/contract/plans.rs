@@ -6,7 +6,7 @@ use relaymesh_core::{
     id::{ItemId, NodeId, PlanId, TaskId},
     kernel::{Refusal, Rows},
     op::{Body, Scope},
-    plan::{Item, ItemKind, NewItem, PlanRows, Status},
+    plan::{self, Item, ItemKind, NewItem, PlanRows, Status},
     row::StateHash,
 };
 
@@ -25,7 +25,7 @@ impl Author {
     pub fn begin_plan(&mut self, plan: Scope) -> Result<(), Refusal> {
         let (id, kind, title) = (item(1), ItemKind::Mission, "ship it: é".to_owned());
         let mission = NewItem { id, kind, parent: None, place: 0, title, notes: "with\nlines".to_owned(), task: None };
-        self.say_about(plan, Body::AddItem { item: mission })
+        self.say_about(plan, plan::Body::AddItem { item: mission })
     }
 
     /// Adds an item of the next level to one that is there.
@@ -35,12 +35,12 @@ impl Author {
         let task = if kind == ItemKind::Task { Some(TaskId::new(1, number)) } else { None };
         let (id, parent, title) = (item(number), Some(parent.id), format!("item {number}"));
         let item = NewItem { id, kind, parent, place: u64::MAX, title, notes: String::new(), task };
-        self.say_about(plan, Body::AddItem { item })
+        self.say_about(plan, plan::Body::AddItem { item })
     }
 
     /// Puts an item somewhere else.
     pub fn set_item(&mut self, plan: Scope, item: &Item, status: Status) -> Result<(), Refusal> {
-        self.say_about(plan, Body::SetItemStatus { seen: item.seen(), status, reason: "so it is".to_owned() })
+        self.say_about(plan, plan::Body::SetItemStatus { seen: item.seen(), status, reason: "so it is".to_owned() })
     }
 
     /// Forgets a plan that is over.
@@ -122,7 +122,7 @@ pub fn the_state_hash_covers_plans<B: Backend>() {
     assert_eq!((reader.due_scopes(u64::MAX, 9).unwrap(), reader.rested(u64::MAX, 9).unwrap()), (vec![], vec![]));
     verify::rows(&mut reader, &mut |_| {}).unwrap();
     let task = world.author.plan(plan(1)).items[&item(5)].clone();
-    world.author.say_about(plan(1), Body::RemoveItem { seen: task.seen() }).unwrap();
+    world.author.say_about(plan(1), plan::Body::RemoveItem { seen: task.seen() }).unwrap();
     world.commit();
     let mut reader = world.reader();
     assert_eq!(reader.head().unwrap().state.0, sum(&world, 1).wrapping_add(sum(&world, 2)));
@@ -136,7 +136,7 @@ pub fn an_item_that_went_and_came_again_in_one_batch_is_the_new_one<B: Backend>(
     world.commit();
     let rows = world.author.plan(plan(1)).clone();
     let (feature, task) = (&rows.items[&item(4)], &rows.items[&item(5)]);
-    world.author.say_about(plan(1), Body::RemoveItem { seen: task.seen() }).unwrap();
+    world.author.say_about(plan(1), plan::Body::RemoveItem { seen: task.seen() }).unwrap();
     world.author.add_item(plan(1), 5, feature).unwrap();
     world.commit();
     let found = stored(&mut world.reader(), plan(1)).unwrap();
@@ -186,9 +186,11 @@ pub fn a_plan_is_rebuilt_from_its_ops<B: Backend>() {
     world.author.plan_all(plan(1));
     world.commit();
     let rows = world.author.plan(plan(1)).clone();
-    let words = |seen| Body::ChangeItem { seen, title: "other".to_owned(), notes: name("x").to_string(), task: None };
+    let words = |seen| {
+        Body::Plan(plan::Body::ChangeItem { seen, title: "other".to_owned(), notes: name("x").to_string(), task: None })
+    };
     world.author.say_about(plan(1), words(rows.items[&item(3)].seen())).unwrap();
-    world.author.say_about(plan(1), Body::RemoveItem { seen: rows.items[&item(5)].seen() }).unwrap();
+    world.author.say_about(plan(1), plan::Body::RemoveItem { seen: rows.items[&item(5)].seen() }).unwrap();
     world.author.set_item(plan(1), &rows.items[&item(2)], Status::Dropped).unwrap();
     world.commit();
     rebuilds(&mut world.reader(), plan(1));

@@ -14,8 +14,8 @@ use relaymesh_core::{
     id::{LeaseToken, MessageId, RepositoryId, ThreadId},
     kernel::{Refusal, Rows},
     lanes::Priority,
-    lock::{Case, EDIT_TTL_MS, Mode, RepositoryRows},
-    message::{Draft, ThreadRows},
+    lock::{self, Case, EDIT_TTL_MS, Mode, RepositoryRows},
+    message::{self, Draft, ThreadRows},
     op::{Body, HeldLock, HeldMessage, Scope},
     row::StateHash,
 };
@@ -32,7 +32,7 @@ impl Author {
         let scope = repository(text);
         let nothing = Hlc { wall_ms: 0, logical: 0, node: self.node() };
         let seen = self.scopes.get(&scope).and_then(|(rows, _)| rows.as_ref()).map_or(nothing, Rows::head);
-        let body = Body::AcquireLock {
+        let body = Body::Lock(lock::Body::AcquireLock {
             repository: text.parse().unwrap(),
             key: key.parse().unwrap(),
             mode: Mode::Exclusive,
@@ -43,14 +43,14 @@ impl Author {
             ttl_ms: EDIT_TTL_MS,
             purpose: "to edit".to_owned(),
             seen,
-        };
+        });
         self.say_about(scope, body)?;
         Ok(HeldLock { token, fence: self.locks(text).repository.fence })
     }
 
     /// Gives a lock back.
     pub fn unlock(&mut self, text: &str, held: HeldLock) -> Result<(), Refusal> {
-        self.say_about(repository(text), Body::ReleaseLock { held })
+        self.say_about(repository(text), lock::Body::ReleaseLock { held })
     }
 
     /// A repository, as of the last command.
@@ -76,7 +76,7 @@ impl Author {
             max_deliveries: 3,
             backoff: Backoff { base_ms: 1_000, max_ms: 60_000 },
         };
-        self.say_about(Scope::Thread(thread), Body::SendMessage { draft }).unwrap();
+        self.say_about(Scope::Thread(thread), message::Body::SendMessage { draft }).unwrap();
         self.put_content(content);
         id
     }
@@ -89,14 +89,15 @@ impl Author {
             (rows.messages[&message].draft.to.clone(), rows.thread.head)
         };
         let (owner, worker, lease_ms) = (OWNERS[0], WORKERS[0], LEASE_MS);
-        let body = Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
+        let body =
+            Body::Message(message::Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen });
         self.say_about(Scope::Thread(thread), body).unwrap();
         HeldMessage { message, epoch: self.thread(thread).messages[&message].epoch, token }
     }
 
     /// The recipient has dealt with a message.
     pub fn acknowledge(&mut self, thread: ThreadId, held: HeldMessage) {
-        self.say_about(Scope::Thread(thread), Body::AcknowledgeMessage { held }).unwrap();
+        self.say_about(Scope::Thread(thread), message::Body::AcknowledgeMessage { held }).unwrap();
     }
 
     /// A thread, as of the last command.

@@ -7,10 +7,10 @@ use super::{Problem, log::Link};
 use crate::{Batch, ContentPut, IdempotencyRow, Reader, Saved, SavedScope, life::in_snapshot};
 use relaymesh_core::{
     id::TaskId,
-    kernel::{self, Refusal, Rows},
-    op::{Body, Op, Scope},
+    kernel::{self, Refusal, Rows, apply_task},
+    op::{Body, Op, Scope, log},
     row::StateHash,
-    task::{TaskRows, apply},
+    task::{self, TaskRows},
 };
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -130,7 +130,7 @@ impl Folder {
     /// One op on the rows of its scope.
     fn apply<T: Reader>(&mut self, op: &Op, target: &mut T, batch: &mut Batch) -> Result<Result<(), Refusal>, Problem> {
         if op.pos == self.horizon + 1
-            && let Body::Checkpoint { state, .. } = &op.body
+            && let Body::Log(log::Body::Checkpoint { state, .. }) = &op.body
             && *state != self.state
         {
             let detail =
@@ -138,16 +138,16 @@ impl Folder {
             return Err(Problem::Checkpoint { pos: op.pos, horizon: self.horizon, detail });
         }
         if let Some(task) = op.task() {
-            if matches!(op.body, Body::ScheduleJob { .. }) {
+            if matches!(op.body, Body::Task(task::Body::ScheduleJob { .. })) {
                 self.cache.entry(task).or_default(); // nothing of it is stored
             }
             let held = self.load(task, target)?;
             let before = held.rows.as_ref().map(|rows| IdempotencyRow::of(&rows.task));
-            let applied = apply(&mut held.rows, op, &mut Vec::new());
+            let applied = apply_task(&mut held.rows, op, &mut Vec::new());
             if matches!(op.body, Body::PurgeScope {}) && applied.is_ok() {
                 (held.rows, held.purged) = (None, before);
             }
-            return Ok(applied.map_err(Into::into));
+            return Ok(applied);
         }
         let scope = op.header.scope;
         let (rows, saved) = self.load_scope(scope, target)?;

@@ -7,7 +7,7 @@
 
 use super::Problem;
 use crate::{Head, Reader, StoredOp};
-use relaymesh_core::op::{Body, Break, Chain, ChainHead, Op};
+use relaymesh_core::op::{Body, Break, Chain, ChainHead, Op, log};
 
 /// How many ops are read at a time.
 const PAGE: usize = 1_000;
@@ -99,7 +99,7 @@ impl Walk {
     fn check_checkpoint(&self, op: &Op, before: Option<&Chain>) -> Result<(), Problem> {
         let horizon = self.horizon;
         let wrong = |detail: String| Err(Problem::Checkpoint { pos: op.pos, horizon, detail });
-        let Body::Checkpoint { pos, heads, .. } = &op.body else {
+        let Body::Log(log::Body::Checkpoint { pos, heads, .. }) = &op.body else {
             return wrong(format!("it is a {:?}", op.body.kind()));
         };
         if *pos != horizon {

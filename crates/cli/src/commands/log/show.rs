@@ -105,59 +105,9 @@ fn say_gone(stored: &StoredOp, seq: u64, json: bool) {
 
 fn line(op: &Op) -> String {
     let header = &op.header;
-    let step = step(&op.body).map_or_else(|| "-".to_owned(), |step| step.to_string());
+    let step = if let Body::Task(body) = &op.body { body.step() } else { None };
+    let step = step.map_or_else(|| "-".to_owned(), |step| step.to_string());
     let kind = format!("{:?}", op.body.kind());
     let time = time::rfc3339(header.hlc.wall_ms);
     format!("{:>8}  {time}  {kind:<12}  {}  {step:>4}  {}/{}", op.pos, header.scope, header.author, header.source)
-}
-
-/// The place of the step that the op is about.
-fn step(body: &Body) -> Option<u16> {
-    match body {
-        Body::ClaimWork { step, .. }
-        | Body::ExpireWork { step, .. }
-        | Body::TimeoutWork { step, .. }
-        | Body::ApproveStep { step, .. }
-        | Body::DenyStep { step, .. } => Some(*step),
-        Body::CompleteJob { held, .. }
-        | Body::FailJob { held, .. }
-        | Body::YieldWork { held, .. }
-        | Body::PassWork { held }
-        | Body::SkipWork { held, .. }
-        | Body::FanOut { held, .. }
-        | Body::RecordArtifact { held, .. } => Some(held.step),
-        Body::ScheduleJob { .. }
-        | Body::CancelTask { .. }
-        | Body::RedriveTask { .. }
-        | Body::AcquireLock { .. }
-        | Body::RenewLock { .. }
-        | Body::ReleaseLock { .. }
-        | Body::ExpireLock { .. }
-        | Body::SendMessage { .. }
-        | Body::DeliverMessage { .. }
-        | Body::AcknowledgeMessage { .. }
-        | Body::ReplyMessage { .. }
-        | Body::FailMessage { .. }
-        | Body::ReturnMessage { .. }
-        | Body::ExpireDelivery { .. }
-        | Body::ExpireMessage { .. }
-        | Body::RedriveMessage { .. }
-        | Body::CreateNamespace { .. }
-        | Body::AddItem { .. }
-        | Body::ChangeItem { .. }
-        | Body::MoveItem { .. }
-        | Body::SetItemStatus { .. }
-        | Body::RemoveItem { .. }
-        | Body::RouteKind { .. }
-        | Body::DesignateCoordinator { .. }
-        | Body::DelegateUcan { .. }
-        | Body::RevokeUcan { .. }
-        | Body::FreezeNode { .. }
-        | Body::SetSetting { .. }
-        | Body::SetFeatureLevel { .. }
-        | Body::Seal { .. }
-        | Body::PurgeScope {}
-        | Body::AuditEvent { .. }
-        | Body::Checkpoint { .. } => None,
-    }
 }

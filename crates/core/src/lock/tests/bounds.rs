@@ -1,10 +1,7 @@
 //! Every limit has a number and a refusal.
 
 use super::world::{Ask, TTL_MS, World, alone};
-use crate::{
-    lock::{LOCKS_MAX, Refusal, TTL_MS_MAX, TTL_MS_MIN},
-    op::Body,
-};
+use crate::lock::{Body, LOCKS_MAX, Refusal, TTL_MS_MAX, TTL_MS_MIN};
 
 #[test]
 fn a_lock_lasts_neither_too_short_nor_too_long() {

@@ -2,8 +2,8 @@
 
 use super::world::{TTL_MS, World, alone, token};
 use crate::{
-    lock::Refusal,
-    op::{Body, HeldLock},
+    lock::{Body, Refusal},
+    op::HeldLock,
 };
 
 type Word = fn(&mut World, HeldLock) -> Result<(), Refusal>;

@@ -3,9 +3,9 @@
 use crate::{
     hlc::{Hlc, HlcClock},
     id::{LeaseToken, NodeId, OpId, RepositoryId},
-    lock::{Case, Effect, Lock, Mode, Refusal, RepositoryRows, apply, validate},
+    lock::{Body, Case, Effect, Lock, Mode, Refusal, RepositoryRows, apply, validate},
     name::Name,
-    op::{Body, Header, HeldLock, Op, Scope, WriteClass},
+    op::{About, Header, HeldLock, Scope, WriteClass},
 };
 
 pub(super) const TTL_MS: u64 = 30_000;
@@ -84,7 +84,8 @@ impl World {
             via: None,
         };
         change(&mut header);
-        let op = Op { pos: self.seq, header, body };
+        let Scope::Repository(id) = header.scope else { panic!("{} is something else", header.scope) };
+        let op = About { pos: self.seq, header: &header, id, body: &body };
         let before = self.rows.clone();
         let mut effects = Vec::new();
         let outcome = apply(&mut self.rows, &op, &mut effects);
@@ -155,7 +156,12 @@ pub(super) fn token(number: u128) -> LeaseToken {
 }
 
 /// What holds between the rows before an op, the rows after it, and its effects.
-fn check(before: Option<&RepositoryRows>, after: &RepositoryRows, effects: &[Effect], op: &Op) {
+fn check(
+    before: Option<&RepositoryRows>,
+    after: &RepositoryRows,
+    effects: &[Effect],
+    op: &About<'_, RepositoryId, Body>,
+) {
     validate(after).unwrap_or_else(|invalid| panic!("{invalid} after {:?}\n{after:#?}", op.body.kind()));
     let (old_rev, old_fence) = before.map_or((0, 0), |rows| (rows.repository.rev, rows.repository.fence));
     assert_eq!(after.repository.rev, old_rev + 1, "the revision counts the ops");

@@ -2,9 +2,9 @@
 
 use super::world::{World, draft, id, name};
 use crate::{
-    id::{LeaseToken, TaskId},
-    message::{DELIVERIES_MAX, Draft, MESSAGES_MAX, Refusal, State},
-    op::{Body, CancelMode, ExpireReason, HeldMessage, Kind, Scope},
+    id::LeaseToken,
+    message::{Body, DELIVERIES_MAX, Draft, MESSAGES_MAX, Refusal, State},
+    op::{ExpireReason, HeldMessage},
     task::LEASE_MS_MAX,
 };
 
@@ -48,14 +48,9 @@ fn a_full_thread_takes_no_more_but_what_is_in_it_can_end() {
 #[test]
 fn an_op_of_another_scope_or_namespace_is_refused() {
     let mut world = World::empty();
-    let send = Body::SendMessage { draft: draft(1) };
-    let outcome = world.say_as(|header| header.scope = Scope::Task(TaskId::new(0, 1)), send);
-    assert_eq!(outcome, Err(Refusal::WrongScope { kind: Kind::SendMessage }));
     world.send(draft(1)).unwrap();
     let outcome = world.say_as(|header| header.namespace = name("other"), Body::SendMessage { draft: draft(2) });
     assert_eq!(outcome, Err(Refusal::OtherNamespace { found: name("default") }));
-    let cancel = Body::CancelTask { mode: CancelMode::Hard, reason: String::new() };
-    assert_eq!(world.say(cancel), Err(Refusal::WrongScope { kind: Kind::CancelTask }));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::world::{LEASE_MS, World, asking, content, draft, elsewhere, id};
 use crate::{
     hlc::Hlc,
     id::{LeaseToken, WorkerId},
-    message::{Refusal, State},
-    op::{Body, ExpireReason, HeldMessage},
+    message::{Body, Refusal, State},
+    op::{ExpireReason, HeldMessage},
 };
 
 type Word = fn(&mut World, HeldMessage) -> Result<(), Refusal>;

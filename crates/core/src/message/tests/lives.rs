@@ -2,8 +2,8 @@
 
 use super::world::{LEASE_MS, World, draft, id, mortal, name};
 use crate::{
-    message::{DeadReason, Draft, Effect, Refusal, State},
-    op::{Body, ExpireReason},
+    message::{Body, DeadReason, Draft, Effect, Refusal, State},
+    op::ExpireReason,
 };
 
 #[test]

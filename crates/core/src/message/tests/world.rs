@@ -6,9 +6,9 @@ use crate::{
     hlc::{Hlc, HlcClock},
     id::{LeaseToken, MessageId, NodeId, OpId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
-    message::{Asks, Draft, Effect, Message, Refusal, State, ThreadRows, apply, validate},
+    message::{Asks, Body, Draft, Effect, Message, Refusal, State, ThreadRows, apply, validate},
     name::Name,
-    op::{Body, ExpireReason, Header, HeldMessage, Op, Scope, WriteClass},
+    op::{About, ExpireReason, Header, HeldMessage, Scope, WriteClass},
 };
 
 pub(super) const LEASE_MS: u64 = 10_000;
@@ -104,7 +104,8 @@ impl World {
             via: None,
         };
         change(&mut header);
-        let op = Op { pos: self.seq, header, body };
+        let Scope::Thread(id) = header.scope else { panic!("{} is something else", header.scope) };
+        let op = About { pos: self.seq, header: &header, id, body: &body };
         let before = self.rows.clone();
         let mut effects = Vec::new();
         let outcome = apply(&mut self.rows, &op, &mut effects);
@@ -201,7 +202,7 @@ impl World {
 }
 
 /// What holds between the rows before an op, the rows after it, and its effects.
-fn check(before: Option<&ThreadRows>, after: &ThreadRows, effects: &[Effect], op: &Op) {
+fn check(before: Option<&ThreadRows>, after: &ThreadRows, effects: &[Effect], op: &About<'_, ThreadId, Body>) {
     validate(after).unwrap_or_else(|invalid| panic!("{invalid} after {:?}\n{after:#?}", op.body.kind()));
     assert_eq!(after.thread.rev, before.map_or(0, |rows| rows.thread.rev) + 1, "the revision counts the ops");
     assert_eq!(after.thread.head, op.header.hlc, "the head is the newest op that took effect");
@@ -218,7 +219,13 @@ fn check(before: Option<&ThreadRows>, after: &ThreadRows, effects: &[Effect], op
 }
 
 /// Whoever follows the effects alone knows what is to be done.
-fn effects_of_message(message: MessageId, old: Option<&Message>, new: &Message, effects: &[Effect], op: &Op) {
+fn effects_of_message(
+    message: MessageId,
+    old: Option<&Message>,
+    new: &Message,
+    effects: &[Effect],
+    op: &About<'_, ThreadId, Body>,
+) {
     let told = |effect: Effect| effects.iter().filter(|other| **other == effect).count();
     let now_ms = op.header.hlc.wall_ms;
     let offered = |m: &Message| m.state == State::Queued && m.due_ms <= now_ms;
@@ -234,7 +241,7 @@ fn effects_of_message(message: MessageId, old: Option<&Message>, new: &Message, 
     assert_eq!(told(Effect::Hand { message, epoch: new.epoch }), usize::from(handed), "{message}: hands");
 
     let own_word = matches!(
-        &op.body,
+        op.body,
         Body::AcknowledgeMessage { .. }
             | Body::ReplyMessage { .. }
             | Body::FailMessage { .. }

@@ -10,17 +10,21 @@ use crate::{
         WorkerId,
     },
     lanes::Priority,
-    lock::{Case, Key, Mode},
-    message::{Asks, Draft},
+    lock::{self, Case, Key, Mode},
+    message::{self, Asks, Draft},
     name::Name,
+    namespace,
     op::{
         Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, SeenItem, Via,
-        WriteClass,
+        WriteClass, log,
     },
-    plan::{ItemKind, NewItem, Status},
-    register::Register,
+    plan::{self, ItemKind, NewItem, Status},
+    register::{self, Register},
     row::StateHash,
-    task::spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
+    task::{
+        self,
+        spec::{Ask, Flow, IdempotencyKey, Item, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
+    },
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use std::sync::Arc;
@@ -88,121 +92,155 @@ pub(super) fn body() -> impl Strategy<Value = Body> {
 
 fn body_of(kind: Kind) -> BoxedStrategy<Body> {
     match kind {
-        Kind::ScheduleJob => schedule().prop_map(|schedule| Body::ScheduleJob { schedule }).boxed(),
+        Kind::ScheduleJob => schedule().prop_map(|schedule| Body::Task(task::Body::ScheduleJob { schedule })).boxed(),
         Kind::ClaimWork => (any::<u16>(), any::<[[u8; 16]; 3]>(), any::<u64>(), hlc())
-            .prop_map(|(step, [owner, worker, token], lease_ms, seen)| Body::ClaimWork {
-                step,
-                owner: NodeId::from_bytes(owner),
-                worker: WorkerId::from_bytes(worker),
-                token: LeaseToken::from_bytes(token),
-                lease_ms,
-                seen,
+            .prop_map(|(step, [owner, worker, token], lease_ms, seen)| {
+                Body::Task(task::Body::ClaimWork {
+                    step,
+                    owner: NodeId::from_bytes(owner),
+                    worker: WorkerId::from_bytes(worker),
+                    token: LeaseToken::from_bytes(token),
+                    lease_ms,
+                    seen,
+                })
             })
             .boxed(),
-        Kind::CompleteJob => (held(), content()).prop_map(|(held, result)| Body::CompleteJob { held, result }).boxed(),
-        Kind::FailJob => (held(), any::<(bool, u32, String)>())
-            .prop_map(|(held, (retryable, jitter_ms, error))| Body::FailJob { held, retryable, jitter_ms, error })
-            .boxed(),
-        Kind::YieldWork => {
-            (held(), any::<String>()).prop_map(|(held, reason)| Body::YieldWork { held, reason }).boxed()
+        Kind::CompleteJob => {
+            (held(), content()).prop_map(|(held, result)| Body::Task(task::Body::CompleteJob { held, result })).boxed()
         }
+        Kind::FailJob => (held(), any::<(bool, u32, String)>())
+            .prop_map(|(held, (retryable, jitter_ms, error))| {
+                Body::Task(task::Body::FailJob { held, retryable, jitter_ms, error })
+            })
+            .boxed(),
+        Kind::YieldWork => (held(), any::<String>())
+            .prop_map(|(held, reason)| Body::Task(task::Body::YieldWork { held, reason }))
+            .boxed(),
         Kind::ExpireWork => any::<(u16, u32, bool, u32)>()
             .prop_map(|(step, epoch, gone, jitter_ms)| {
                 let reason = if gone { ExpireReason::OwnerGone } else { ExpireReason::DeadlinePassed };
-                Body::ExpireWork { step, epoch, reason, jitter_ms }
+                Body::Task(task::Body::ExpireWork { step, epoch, reason, jitter_ms })
             })
             .boxed(),
         Kind::TimeoutWork => any::<(u16, u32, u32)>()
-            .prop_map(|(step, epoch, jitter_ms)| Body::TimeoutWork { step, epoch, jitter_ms })
+            .prop_map(|(step, epoch, jitter_ms)| Body::Task(task::Body::TimeoutWork { step, epoch, jitter_ms }))
             .boxed(),
         Kind::CancelTask => any::<(bool, String)>()
             .prop_map(|(hard, reason)| {
                 let mode = if hard { CancelMode::Hard } else { CancelMode::Soft };
-                Body::CancelTask { mode, reason }
+                Body::Task(task::Body::CancelTask { mode, reason })
             })
             .boxed(),
-        Kind::RedriveTask => any::<String>().prop_map(|reason| Body::RedriveTask { reason }).boxed(),
-        Kind::ApproveStep => (any::<u16>(), hash()).prop_map(|(step, ask)| Body::ApproveStep { step, ask }).boxed(),
+        Kind::RedriveTask => any::<String>().prop_map(|reason| Body::Task(task::Body::RedriveTask { reason })).boxed(),
+        Kind::ApproveStep => {
+            (any::<u16>(), hash()).prop_map(|(step, ask)| Body::Task(task::Body::ApproveStep { step, ask })).boxed()
+        }
         Kind::DenyStep => (any::<u16>(), hash(), any::<String>())
-            .prop_map(|(step, ask, reason)| Body::DenyStep { step, ask, reason })
+            .prop_map(|(step, ask, reason)| Body::Task(task::Body::DenyStep { step, ask, reason }))
             .boxed(),
         Kind::AcquireLock => acquire().boxed(),
-        Kind::RenewLock => {
-            (held_lock(), any::<u64>()).prop_map(|(held, ttl_ms)| Body::RenewLock { held, ttl_ms }).boxed()
-        }
-        Kind::ReleaseLock => held_lock().prop_map(|held| Body::ReleaseLock { held }).boxed(),
-        Kind::ExpireLock => held_lock().prop_map(|held| Body::ExpireLock { held }).boxed(),
-        Kind::SendMessage => draft().prop_map(|draft| Body::SendMessage { draft }).boxed(),
+        Kind::RenewLock => (held_lock(), any::<u64>())
+            .prop_map(|(held, ttl_ms)| Body::Lock(lock::Body::RenewLock { held, ttl_ms }))
+            .boxed(),
+        Kind::ReleaseLock => held_lock().prop_map(|held| Body::Lock(lock::Body::ReleaseLock { held })).boxed(),
+        Kind::ExpireLock => held_lock().prop_map(|held| Body::Lock(lock::Body::ExpireLock { held })).boxed(),
+        Kind::SendMessage => draft().prop_map(|draft| Body::Message(message::Body::SendMessage { draft })).boxed(),
         Kind::DeliverMessage => (message(), name(), any::<[[u8; 16]; 3]>(), any::<u64>(), hlc())
-            .prop_map(|(message, recipient, [owner, worker, token], lease_ms, seen)| Body::DeliverMessage {
-                message,
-                recipient,
-                owner: NodeId::from_bytes(owner),
-                worker: WorkerId::from_bytes(worker),
-                token: LeaseToken::from_bytes(token),
-                lease_ms,
-                seen,
+            .prop_map(|(message, recipient, [owner, worker, token], lease_ms, seen)| {
+                Body::Message(message::Body::DeliverMessage {
+                    message,
+                    recipient,
+                    owner: NodeId::from_bytes(owner),
+                    worker: WorkerId::from_bytes(worker),
+                    token: LeaseToken::from_bytes(token),
+                    lease_ms,
+                    seen,
+                })
             })
             .boxed(),
-        Kind::AcknowledgeMessage => held_message().prop_map(|held| Body::AcknowledgeMessage { held }).boxed(),
+        Kind::AcknowledgeMessage => {
+            held_message().prop_map(|held| Body::Message(message::Body::AcknowledgeMessage { held })).boxed()
+        }
         Kind::ReplyMessage => (held_message(), message(), content())
-            .prop_map(|(held, answer, content)| Body::ReplyMessage { held, answer, content })
+            .prop_map(|(held, answer, content)| Body::Message(message::Body::ReplyMessage { held, answer, content }))
             .boxed(),
         Kind::FailMessage => (held_message(), any::<(bool, u32, String)>())
-            .prop_map(|(held, (retryable, jitter_ms, error))| Body::FailMessage { held, retryable, jitter_ms, error })
+            .prop_map(|(held, (retryable, jitter_ms, error))| {
+                Body::Message(message::Body::FailMessage { held, retryable, jitter_ms, error })
+            })
             .boxed(),
-        Kind::ReturnMessage => {
-            (held_message(), any::<String>()).prop_map(|(held, reason)| Body::ReturnMessage { held, reason }).boxed()
-        }
+        Kind::ReturnMessage => (held_message(), any::<String>())
+            .prop_map(|(held, reason)| Body::Message(message::Body::ReturnMessage { held, reason }))
+            .boxed(),
         Kind::ExpireDelivery => (message(), any::<(u32, bool, u32)>())
             .prop_map(|(message, (epoch, gone, jitter_ms))| {
                 let reason = if gone { ExpireReason::OwnerGone } else { ExpireReason::DeadlinePassed };
-                Body::ExpireDelivery { message, epoch, reason, jitter_ms }
+                Body::Message(message::Body::ExpireDelivery { message, epoch, reason, jitter_ms })
             })
             .boxed(),
-        Kind::ExpireMessage => message().prop_map(|message| Body::ExpireMessage { message }).boxed(),
-        Kind::RedriveMessage => {
-            (message(), any::<String>()).prop_map(|(message, reason)| Body::RedriveMessage { message, reason }).boxed()
+        Kind::ExpireMessage => {
+            message().prop_map(|message| Body::Message(message::Body::ExpireMessage { message })).boxed()
         }
+        Kind::RedriveMessage => (message(), any::<String>())
+            .prop_map(|(message, reason)| Body::Message(message::Body::RedriveMessage { message, reason }))
+            .boxed(),
         Kind::RecordArtifact => (held(), name(), name(), content(), vec((name(), any::<String>()), 0..3))
-            .prop_map(|(held, kind, name, content, about)| Body::RecordArtifact { held, kind, name, content, about })
+            .prop_map(|(held, kind, name, content, about)| {
+                Body::Task(task::Body::RecordArtifact { held, kind, name, content, about })
+            })
             .boxed(),
         Kind::PurgeScope => Just(Body::PurgeScope {}).boxed(),
         Kind::Checkpoint => (any::<(u64, u128)>(), vec(chain_head(), 0..4))
-            .prop_map(|((pos, state), heads)| Body::Checkpoint { pos, heads, state: StateHash(state) })
+            .prop_map(|((pos, state), heads)| Body::Log(log::Body::Checkpoint { pos, heads, state: StateHash(state) }))
             .boxed(),
-        Kind::PassWork => held().prop_map(|held| Body::PassWork { held }).boxed(),
-        Kind::SkipWork => (held(), any::<String>()).prop_map(|(held, reason)| Body::SkipWork { held, reason }).boxed(),
-        Kind::FanOut => (held(), any::<u16>()).prop_map(|(held, count)| Body::FanOut { held, count }).boxed(),
-        Kind::CreateNamespace => any::<String>().prop_map(|about| Body::CreateNamespace { about }).boxed(),
+        Kind::PassWork => held().prop_map(|held| Body::Task(task::Body::PassWork { held })).boxed(),
+        Kind::SkipWork => (held(), any::<String>())
+            .prop_map(|(held, reason)| Body::Task(task::Body::SkipWork { held, reason }))
+            .boxed(),
+        Kind::FanOut => {
+            (held(), any::<u16>()).prop_map(|(held, count)| Body::Task(task::Body::FanOut { held, count })).boxed()
+        }
+        Kind::CreateNamespace => {
+            any::<String>().prop_map(|about| Body::Namespace(namespace::Body::CreateNamespace { about })).boxed()
+        }
         Kind::AuditEvent => (name(), vec((name(), any::<String>()), 0..3))
-            .prop_map(|(event, about)| Body::AuditEvent { event, about })
+            .prop_map(|(event, about)| Body::Log(log::Body::AuditEvent { event, about }))
             .boxed(),
-        Kind::AddItem => new_item().prop_map(|item| Body::AddItem { item }).boxed(),
+        Kind::AddItem => new_item().prop_map(|item| Body::Plan(plan::Body::AddItem { item })).boxed(),
         Kind::ChangeItem => (seen_item(), any::<(String, String)>(), option::of(task()))
-            .prop_map(|(seen, (title, notes), task)| Body::ChangeItem { seen, title, notes, task })
+            .prop_map(|(seen, (title, notes), task)| Body::Plan(plan::Body::ChangeItem { seen, title, notes, task }))
             .boxed(),
         Kind::MoveItem => (seen_item(), item(), any::<u64>())
-            .prop_map(|(seen, parent, place)| Body::MoveItem { seen, parent, place })
+            .prop_map(|(seen, parent, place)| Body::Plan(plan::Body::MoveItem { seen, parent, place }))
             .boxed(),
         Kind::SetItemStatus => (seen_item(), select(&Status::ALL[..]), any::<String>())
-            .prop_map(|(seen, status, reason)| Body::SetItemStatus { seen, status, reason })
+            .prop_map(|(seen, status, reason)| Body::Plan(plan::Body::SetItemStatus { seen, status, reason }))
             .boxed(),
-        Kind::RemoveItem => seen_item().prop_map(|seen| Body::RemoveItem { seen }).boxed(),
+        Kind::RemoveItem => seen_item().prop_map(|seen| Body::Plan(plan::Body::RemoveItem { seen })).boxed(),
         Kind::RouteKind => (select(vec!["com.example.ocr", "com.example.*"]), option::of(node()))
-            .prop_map(|(text, target)| Body::RouteKind { pattern: text.parse().unwrap(), target })
+            .prop_map(|(text, target)| {
+                Body::Register(register::Body::RouteKind { pattern: text.parse().unwrap(), target })
+            })
             .boxed(),
-        Kind::DesignateCoordinator => node().prop_map(|coordinator| Body::DesignateCoordinator { coordinator }).boxed(),
-        Kind::DelegateUcan => vec(any::<u8>(), 0..64).prop_map(|ucan_bytes| Body::DelegateUcan { ucan_bytes }).boxed(),
-        Kind::RevokeUcan => hash().prop_map(|ucan_cid| Body::RevokeUcan { ucan_cid }).boxed(),
-        Kind::FreezeNode => {
-            (node(), any::<bool>()).prop_map(|(node, frozen)| Body::FreezeNode { node, frozen }).boxed()
+        Kind::DesignateCoordinator => {
+            node().prop_map(|coordinator| Body::Register(register::Body::DesignateCoordinator { coordinator })).boxed()
         }
-        Kind::SetSetting => {
-            (name(), option::of(any::<String>())).prop_map(|(name, value)| Body::SetSetting { name, value }).boxed()
+        Kind::DelegateUcan => vec(any::<u8>(), 0..64)
+            .prop_map(|ucan_bytes| Body::Register(register::Body::DelegateUcan { ucan_bytes }))
+            .boxed(),
+        Kind::RevokeUcan => hash().prop_map(|ucan_cid| Body::Register(register::Body::RevokeUcan { ucan_cid })).boxed(),
+        Kind::FreezeNode => (node(), any::<bool>())
+            .prop_map(|(node, frozen)| Body::Register(register::Body::FreezeNode { node, frozen }))
+            .boxed(),
+        Kind::SetSetting => (name(), option::of(any::<String>()))
+            .prop_map(|(name, value)| Body::Register(register::Body::SetSetting { name, value }))
+            .boxed(),
+        Kind::SetFeatureLevel => {
+            any::<u32>().prop_map(|level| Body::Register(register::Body::SetFeatureLevel { level })).boxed()
         }
-        Kind::SetFeatureLevel => any::<u32>().prop_map(|level| Body::SetFeatureLevel { level }).boxed(),
-        Kind::Seal => (hlc(), vec(chain_head(), 0..4)).prop_map(|(upto, heads)| Body::Seal { upto, heads }).boxed(),
+        Kind::Seal => (hlc(), vec(chain_head(), 0..4))
+            .prop_map(|(upto, heads)| Body::Register(register::Body::Seal { upto, heads }))
+            .boxed(),
     }
 }
 
@@ -269,17 +307,19 @@ fn acquire() -> impl Strategy<Value = Body> {
     let how = (select(vec![Mode::Shared, Mode::Exclusive]), select(vec![Case::Sensitive, Case::Folded]));
     let who = (name(), any::<[[u8; 16]; 2]>());
     ("[a-z/.é]{0,40}", key, how, who, any::<(u64, String)>(), hlc()).prop_map(
-        |(repository, key, (mode, case), (holder, [owner, token]), (ttl_ms, purpose), seen)| Body::AcquireLock {
-            repository: repository.parse().unwrap(),
-            key,
-            mode,
-            case,
-            holder,
-            owner: NodeId::from_bytes(owner),
-            token: LeaseToken::from_bytes(token),
-            ttl_ms,
-            purpose,
-            seen,
+        |(repository, key, (mode, case), (holder, [owner, token]), (ttl_ms, purpose), seen)| {
+            Body::Lock(lock::Body::AcquireLock {
+                repository: repository.parse().unwrap(),
+                key,
+                mode,
+                case,
+                holder,
+                owner: NodeId::from_bytes(owner),
+                token: LeaseToken::from_bytes(token),
+                ttl_ms,
+                purpose,
+                seen,
+            })
         },
     )
 }

@@ -5,8 +5,9 @@ use super::{
     samples::{body, bytes_of, header, one_of_each},
 };
 use crate::{
-    canonical,
+    canonical, message,
     op::{Body, CAUSAL_DEPS_MAX, DecodeError, Kind, Op, append},
+    task,
 };
 use proptest::prelude::*;
 
@@ -131,10 +132,10 @@ fn kinds_and_bodies_name_each_other() {
 fn every_body_has_a_canonical_json_form_and_comes_back_from_it() {
     for kind in Kind::ALL {
         let mut body: Body = body(*kind);
-        if let Body::ScheduleJob { schedule } = &mut body {
+        if let Body::Task(task::Body::ScheduleJob { schedule }) = &mut body {
             schedule.trace_id = u128::MAX; // no JSON number holds it
         }
-        if let Body::SendMessage { draft } = &mut body {
+        if let Body::Message(message::Body::SendMessage { draft }) = &mut body {
             draft.trace_id = u128::MAX;
         }
         let text = canonical::to_vec(&serde_json::to_value(&body).unwrap()).unwrap();

@@ -8,7 +8,10 @@ use super::samples::{body, bytes_of, header, header_of, node, one_of_each, singl
 use crate::{
     hash::Hash,
     op::{Body, Chain, Header, Kind, Op, VIA_FIELD_BYTES_MAX, Via},
-    task::spec::{IdempotencyKey, Schedule},
+    task::{
+        self,
+        spec::{IdempotencyKey, Schedule},
+    },
 };
 use std::sync::Arc;
 
@@ -317,18 +320,22 @@ fn old_bytes_of_every_kind_are_still_read() {
 #[test]
 fn a_submit_in_its_first_form_is_still_read() {
     let op = Op::decode(1, &from_hex(FIRST_SCHEDULE)).unwrap();
-    let Body::ScheduleJob { mut schedule } = body(Kind::ScheduleJob) else { panic!("a submit is a submit") };
+    let Body::Task(task::Body::ScheduleJob { mut schedule }) = body(Kind::ScheduleJob) else {
+        panic!("a submit is a submit")
+    };
     schedule.input = None;
     schedule.steps.iter_mut().for_each(|step| (step.flow, step.terms) = (None, None));
-    assert_eq!(op.body, Body::ScheduleJob { schedule });
+    assert_eq!(op.body, Body::Task(task::Body::ScheduleJob { schedule }));
 }
 
 #[test]
 fn a_submit_in_its_second_form_is_still_read() {
     let op = Op::decode(1, &from_hex(SECOND_SCHEDULE)).unwrap();
-    let Body::ScheduleJob { mut schedule } = body(Kind::ScheduleJob) else { panic!("a submit is a submit") };
+    let Body::Task(task::Body::ScheduleJob { mut schedule }) = body(Kind::ScheduleJob) else {
+        panic!("a submit is a submit")
+    };
     schedule.steps.iter_mut().for_each(|step| step.terms = None);
-    assert_eq!(op.body, Body::ScheduleJob { schedule });
+    assert_eq!(op.body, Body::Task(task::Body::ScheduleJob { schedule }));
 }
 
 #[test]
@@ -407,7 +414,7 @@ fn ops_of_the_hot_path_are_small() {
     let len = |body: &Body| bytes_of(&header(1_000_000), body).len();
     assert!(len(&body(Kind::CompleteJob)) <= 170, "complete: {} bytes", len(&body(Kind::CompleteJob)));
     assert!(len(&body(Kind::ClaimWork)) <= 192, "claim: {} bytes", len(&body(Kind::ClaimWork)));
-    let schedule = len(&Body::ScheduleJob { schedule: single });
+    let schedule = len(&Body::Task(task::Body::ScheduleJob { schedule: single }));
     assert!(schedule <= 256, "schedule: {schedule} bytes");
 }
 

@@ -10,17 +10,21 @@ use crate::{
         WorkerId,
     },
     lanes::Priority,
-    lock::{Case, Mode},
-    message::{Asks, Draft},
+    lock::{self, Case, Mode},
+    message::{self, Asks, Draft},
     name::Name,
+    namespace,
     op::{
         Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, SeenItem,
-        WriteClass,
+        WriteClass, log,
     },
-    plan::{ItemKind, NewItem, Status},
-    register::Register,
+    plan::{self, ItemKind, NewItem, Status},
+    register::{self, Register},
     row::StateHash,
-    task::spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
+    task::{
+        self,
+        spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec, Terms, Workspace},
+    },
 };
 
 /// A time as it is today: ids and stamps are as long as they will be.
@@ -131,25 +135,31 @@ pub(super) fn body(kind: Kind) -> Body {
     let (held, ask) = (held(), Hash::sha256(b"Publish?"));
     let text = |text: &str| text.to_owned();
     match kind {
-        Kind::ScheduleJob => Body::ScheduleJob { schedule: schedule() },
-        Kind::ClaimWork => Body::ClaimWork {
+        Kind::ScheduleJob => Body::Task(task::Body::ScheduleJob { schedule: schedule() }),
+        Kind::ClaimWork => Body::Task(task::Body::ClaimWork {
             step: 0,
             owner: node(1),
             worker: WorkerId::new(NOW_MS, 2),
             token: held.token,
             lease_ms: 120_000,
             seen: hlc(0),
-        },
-        Kind::CompleteJob => Body::CompleteJob { held, result: ContentRef::of(Media::Json, b"{\"ok\":true}") },
-        Kind::FailJob => Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") },
-        Kind::YieldWork => Body::YieldWork { held, reason: text("shutting down") },
-        Kind::ExpireWork => Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 },
-        Kind::TimeoutWork => Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 },
-        Kind::CancelTask => Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") },
-        Kind::RedriveTask => Body::RedriveTask { reason: text("disk was full") },
-        Kind::ApproveStep => Body::ApproveStep { step: 1, ask },
-        Kind::DenyStep => Body::DenyStep { step: 1, ask, reason: text("too early") },
-        Kind::AcquireLock => Body::AcquireLock {
+        }),
+        Kind::CompleteJob => {
+            Body::Task(task::Body::CompleteJob { held, result: ContentRef::of(Media::Json, b"{\"ok\":true}") })
+        }
+        Kind::FailJob => {
+            Body::Task(task::Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") })
+        }
+        Kind::YieldWork => Body::Task(task::Body::YieldWork { held, reason: text("shutting down") }),
+        Kind::ExpireWork => {
+            Body::Task(task::Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 })
+        }
+        Kind::TimeoutWork => Body::Task(task::Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 }),
+        Kind::CancelTask => Body::Task(task::Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") }),
+        Kind::RedriveTask => Body::Task(task::Body::RedriveTask { reason: text("disk was full") }),
+        Kind::ApproveStep => Body::Task(task::Body::ApproveStep { step: 1, ask }),
+        Kind::DenyStep => Body::Task(task::Body::DenyStep { step: 1, ask, reason: text("too early") }),
+        Kind::AcquireLock => Body::Lock(lock::Body::AcquireLock {
             repository: "github.com/acme/app".parse().unwrap(),
             key: "src/**/*.rs".parse().unwrap(),
             mode: Mode::Exclusive,
@@ -160,12 +170,12 @@ pub(super) fn body(kind: Kind) -> Body {
             ttl_ms: 30_000,
             purpose: text("rename a module"),
             seen: hlc(0),
-        },
-        Kind::RenewLock => Body::RenewLock { held: held_lock(), ttl_ms: 300_000 },
-        Kind::ReleaseLock => Body::ReleaseLock { held: held_lock() },
-        Kind::ExpireLock => Body::ExpireLock { held: held_lock() },
-        Kind::SendMessage => Body::SendMessage { draft: draft() },
-        Kind::DeliverMessage => Body::DeliverMessage {
+        }),
+        Kind::RenewLock => Body::Lock(lock::Body::RenewLock { held: held_lock(), ttl_ms: 300_000 }),
+        Kind::ReleaseLock => Body::Lock(lock::Body::ReleaseLock { held: held_lock() }),
+        Kind::ExpireLock => Body::Lock(lock::Body::ExpireLock { held: held_lock() }),
+        Kind::SendMessage => Body::Message(message::Body::SendMessage { draft: draft() }),
+        Kind::DeliverMessage => Body::Message(message::Body::DeliverMessage {
             message: message(1),
             recipient: name("reviewer"),
             owner: node(1),
@@ -173,62 +183,80 @@ pub(super) fn body(kind: Kind) -> Body {
             token: held.token,
             lease_ms: 120_000,
             seen: hlc(0),
-        },
-        Kind::AcknowledgeMessage => Body::AcknowledgeMessage { held: held_message() },
-        Kind::ReplyMessage => Body::ReplyMessage {
+        }),
+        Kind::AcknowledgeMessage => Body::Message(message::Body::AcknowledgeMessage { held: held_message() }),
+        Kind::ReplyMessage => Body::Message(message::Body::ReplyMessage {
             held: held_message(),
             answer: message(2),
             content: ContentRef::of(Media::Text, b"looks good"),
-        },
-        Kind::FailMessage => {
-            Body::FailMessage { held: held_message(), retryable: true, jitter_ms: 250, error: text("no such file") }
+        }),
+        Kind::FailMessage => Body::Message(message::Body::FailMessage {
+            held: held_message(),
+            retryable: true,
+            jitter_ms: 250,
+            error: text("no such file"),
+        }),
+        Kind::ReturnMessage => {
+            Body::Message(message::Body::ReturnMessage { held: held_message(), reason: text("shutting down") })
         }
-        Kind::ReturnMessage => Body::ReturnMessage { held: held_message(), reason: text("shutting down") },
         Kind::ExpireDelivery => {
             let reason = ExpireReason::DeadlinePassed;
-            Body::ExpireDelivery { message: message(1), epoch: 3, reason, jitter_ms: 17 }
+            Body::Message(message::Body::ExpireDelivery { message: message(1), epoch: 3, reason, jitter_ms: 17 })
         }
-        Kind::ExpireMessage => Body::ExpireMessage { message: message(1) },
-        Kind::RedriveMessage => Body::RedriveMessage { message: message(1), reason: text("reviewer is back") },
-        Kind::RecordArtifact => Body::RecordArtifact {
+        Kind::ExpireMessage => Body::Message(message::Body::ExpireMessage { message: message(1) }),
+        Kind::RedriveMessage => {
+            Body::Message(message::Body::RedriveMessage { message: message(1), reason: text("reviewer is back") })
+        }
+        Kind::RecordArtifact => Body::Task(task::Body::RecordArtifact {
             held,
             kind: name("inference"),
             name: name("call-1"),
             content: ContentRef::of(Media::Json, b"{}"),
             about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
-        },
+        }),
         Kind::PurgeScope => Body::PurgeScope {},
-        Kind::Checkpoint => Body::Checkpoint {
+        Kind::Checkpoint => Body::Log(log::Body::Checkpoint {
             pos: 1_000,
             heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
             state: StateHash(0x0123_4567_89ab_cdef),
-        },
-        Kind::PassWork => Body::PassWork { held },
-        Kind::SkipWork => Body::SkipWork { held, reason: text("it is false") },
-        Kind::FanOut => Body::FanOut { held, count: 300 },
-        Kind::CreateNamespace => Body::CreateNamespace { about: text("the first team") },
-        Kind::AuditEvent => Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] },
-        Kind::RouteKind => Body::RouteKind { pattern: "com.example.*".parse().unwrap(), target: Some(node(2)) },
-        Kind::DesignateCoordinator => Body::DesignateCoordinator { coordinator: node(2) },
-        Kind::DelegateUcan => Body::DelegateUcan { ucan_bytes: vec![1, 2, 3] },
-        Kind::RevokeUcan => Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") },
-        Kind::FreezeNode => Body::FreezeNode { node: node(2), frozen: true },
-        Kind::SetSetting => Body::SetSetting { name: name("lease_timeout_ms"), value: Some(text("15000")) },
-        Kind::SetFeatureLevel => Body::SetFeatureLevel { level: 2 },
-        Kind::Seal => Body::Seal {
+        }),
+        Kind::PassWork => Body::Task(task::Body::PassWork { held }),
+        Kind::SkipWork => Body::Task(task::Body::SkipWork { held, reason: text("it is false") }),
+        Kind::FanOut => Body::Task(task::Body::FanOut { held, count: 300 }),
+        Kind::CreateNamespace => Body::Namespace(namespace::Body::CreateNamespace { about: text("the first team") }),
+        Kind::AuditEvent => {
+            Body::Log(log::Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] })
+        }
+        Kind::RouteKind => Body::Register(register::Body::RouteKind {
+            pattern: "com.example.*".parse().unwrap(),
+            target: Some(node(2)),
+        }),
+        Kind::DesignateCoordinator => Body::Register(register::Body::DesignateCoordinator { coordinator: node(2) }),
+        Kind::DelegateUcan => Body::Register(register::Body::DelegateUcan { ucan_bytes: vec![1, 2, 3] }),
+        Kind::RevokeUcan => Body::Register(register::Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") }),
+        Kind::FreezeNode => Body::Register(register::Body::FreezeNode { node: node(2), frozen: true }),
+        Kind::SetSetting => {
+            Body::Register(register::Body::SetSetting { name: name("lease_timeout_ms"), value: Some(text("15000")) })
+        }
+        Kind::SetFeatureLevel => Body::Register(register::Body::SetFeatureLevel { level: 2 }),
+        Kind::Seal => Body::Register(register::Body::Seal {
             upto: hlc(0),
             heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 7, hash: Hash::sha256(b"head") }],
-        },
-        Kind::AddItem => Body::AddItem { item: new_item() },
+        }),
+        Kind::AddItem => Body::Plan(plan::Body::AddItem { item: new_item() }),
         Kind::ChangeItem => {
             let NewItem { title, notes, task, .. } = new_item();
-            Body::ChangeItem { seen: seen_item(), title, notes, task }
+            Body::Plan(plan::Body::ChangeItem { seen: seen_item(), title, notes, task })
         }
-        Kind::MoveItem => Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 },
-        Kind::SetItemStatus => {
-            Body::SetItemStatus { seen: seen_item(), status: Status::Blocked, reason: text("no key yet") }
+        Kind::MoveItem => {
+            Body::Plan(plan::Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 })
         }
-        Kind::RemoveItem => Body::RemoveItem { seen: seen_item() },
+        Kind::SetItemStatus => Body::Plan(plan::Body::SetItemStatus {
+            seen: seen_item(),
+            status: Status::Blocked,
+            reason: text("no key yet"),
+        }),
+        Kind::RemoveItem => Body::Plan(plan::Body::RemoveItem { seen: seen_item() }),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::samples::{NOW_MS, body, header, header_of};
 use crate::{
     id::{NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
-    kernel::{Refusal, Rows, apply},
+    kernel::{Refusal, Rows, apply, apply_task},
     op::{Header, Kind, Op, Scope},
     register::Register,
 };
@@ -49,6 +49,30 @@ fn what_does_not_belong_to_a_scope_reaches_no_machine() {
             let outcome = apply(&mut rows, &op(*kind, scope), &mut effects);
             let wrong = outcome == Err(Refusal::WrongScope { kind: *kind, scope });
             assert_eq!(wrong, !belongs, "{kind:?} about {scope}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn nor_does_it_when_there_are_rows() {
+    let first = [Kind::ScheduleJob, Kind::SendMessage, Kind::AcquireLock, Kind::CreateNamespace, Kind::AddItem];
+    for first in first {
+        let made = Op { pos: 1, header: header_of(first, 1), body: body(first) };
+        let (mut rows, mut effects) = (None, Vec::new());
+        apply(&mut rows, &made, &mut effects).unwrap();
+        let (before, told) = (rows.clone(), effects.clone());
+        let scope = made.header.scope;
+        for kind in Kind::ALL.iter().filter(|kind| !body(**kind).fits(scope)) {
+            let refusal = Refusal::WrongScope { kind: *kind, scope };
+            let later = Op { pos: 2, header: Header { scope, ..header_of(first, 2) }, body: body(*kind) };
+            assert_eq!(apply(&mut rows, &later, &mut effects), Err(refusal));
+            assert_eq!((&rows, &effects), (&before, &told), "{kind:?} about {scope}");
+            if let (Scope::Task(_), Some(Rows::Task(task))) = (scope, &before) {
+                let mut own = Some(task.clone());
+                let refusal = Refusal::WrongScope { kind: *kind, scope };
+                assert_eq!(apply_task(&mut own, &later, &mut Vec::new()), Err(refusal));
+                assert_eq!(own.as_ref(), Some(task));
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::world::{World, id, item};
 use crate::{
     id::{ItemId, OpId, TaskId},
-    op::{BODY_BYTES_MAX, Body, Op, SeenItem},
-    plan::{ITEMS_MAX, Item, ItemKind, NOTES_CHARS_MAX, NewItem, Refusal, TITLE_CHARS_MAX},
+    op::{self, BODY_BYTES_MAX, Op, SeenItem},
+    plan::{Body, ITEMS_MAX, Item, ItemKind, NOTES_CHARS_MAX, NewItem, Refusal, TITLE_CHARS_MAX},
 };
 
 #[test]
@@ -56,7 +56,7 @@ fn the_longest_words_fit_into_an_op() {
     let item = NewItem { id: far, kind, parent, place, title: title.clone(), notes: notes.clone(), task };
     let seen = SeenItem { item: far, rev: u32::MAX, by: OpId::new(u64::MAX, u128::MAX) };
     let header = World::empty().header();
-    for body in [Body::AddItem { item }, Body::ChangeItem { seen, title, notes, task }] {
+    for body in [Body::AddItem { item }, Body::ChangeItem { seen, title, notes, task }].map(op::Body::from) {
         let mut bytes = Vec::new();
         Op::encode(&header, &body, &mut bytes);
         assert!(bytes.len() < BODY_BYTES_MAX, "{} bytes", bytes.len());

@@ -3,8 +3,7 @@
 use super::world::{World, id, item, name};
 use crate::{
     id::{PlanId, TaskId},
-    op::{Body, Kind, Scope},
-    plan::{ItemKind, NewItem, Refusal, Status},
+    plan::{Body, ItemKind, NewItem, Refusal, Status},
 };
 
 #[test]
@@ -95,11 +94,6 @@ fn what_is_said_elsewhere_or_of_something_else_is_refused() {
     let change = || Body::RemoveItem { seen: World::new().seen(5) };
     let found = world.say_as(|header| header.namespace = name("other"), change());
     assert_eq!(found, Err(Refusal::OtherNamespace { found: name("default") }));
-    let cancel = Body::RedriveTask { reason: String::new() };
-    assert_eq!(world.say(cancel), Err(Refusal::WrongScope { kind: Kind::RedriveTask }));
-    let begin = Body::AddItem { item: item(1, ItemKind::Mission, 0) };
-    let found = World::empty().say_as(|header| header.scope = Scope::Log, begin);
-    assert_eq!(found, Err(Refusal::WrongScope { kind: Kind::AddItem }));
     assert_eq!(World::empty().say(change()), Err(Refusal::NoPlan));
 }
 

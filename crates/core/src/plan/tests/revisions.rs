@@ -2,8 +2,8 @@
 
 use super::world::{World, id, item};
 use crate::{
-    op::{Body, SeenItem},
-    plan::{ItemKind, Refusal, Status},
+    op::SeenItem,
+    plan::{Body, ItemKind, Refusal, Status},
 };
 
 /// Every write about the task of the world, by an author who saw it so.

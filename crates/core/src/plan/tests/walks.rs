@@ -3,8 +3,8 @@
 use super::world::{World, id, item};
 use crate::{
     id::ItemId,
-    op::{Body, SeenItem},
-    plan::{ItemKind, NewItem, Status},
+    op::SeenItem,
+    plan::{Body, ItemKind, NewItem, Status},
 };
 use proptest::{collection::vec, prelude::*};
 

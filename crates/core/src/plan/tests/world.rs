@@ -4,9 +4,9 @@ use crate::{
     hlc::HlcClock,
     id::{ItemId, NodeId, OpId, PlanId, TaskId},
     name::Name,
-    op::{Body, Header, Op, Scope, SeenItem, WriteClass},
+    op::{About, Header, Scope, SeenItem, WriteClass},
     plan::{
-        Item, ItemKind, NewItem, PlanRows, Refusal, Status, apply,
+        Body, Item, ItemKind, NewItem, PlanRows, Refusal, Status, apply, purge,
         table::{TRANSITIONS, target},
         validate,
     },
@@ -61,12 +61,13 @@ impl World {
     pub(super) fn say_as(&mut self, change: impl Fn(&mut Header), body: Body) -> Result<(), Refusal> {
         let mut header = self.header();
         change(&mut header);
-        let op = Op { pos: self.seq, header, body };
+        let Scope::Plan(id) = header.scope else { panic!("{} is something else", header.scope) };
+        let op = About { pos: self.seq, header: &header, id, body: &body };
         let before = self.rows.clone();
         let outcome = apply(&mut self.rows, &op);
         match (&outcome, &self.rows) {
             (Ok(()), Some(rows)) => check(before.as_ref(), rows, &op),
-            (Ok(()), None) => assert!(matches!(op.body, Body::PurgeScope {}), "the rows are gone"),
+            (Ok(()), None) => panic!("the rows are gone"),
             (Err(refusal), _) => assert_eq!(self.rows, before, "refused ({refusal}) and changed all the same"),
         }
         outcome
@@ -141,12 +142,19 @@ impl World {
     }
 
     pub(super) fn purge(&mut self) -> Result<(), Refusal> {
-        self.say(Body::PurgeScope {})
+        let header = self.header();
+        let before = self.rows.clone();
+        let outcome = purge(&mut self.rows, &header);
+        match &outcome {
+            Ok(()) => assert_eq!(self.rows, None, "the rows are gone"),
+            Err(refusal) => assert_eq!(self.rows, before, "refused ({refusal}) and changed all the same"),
+        }
+        outcome
     }
 }
 
 /// What holds between the rows before an op and the rows after it.
-fn check(before: Option<&PlanRows>, after: &PlanRows, op: &Op) {
+fn check(before: Option<&PlanRows>, after: &PlanRows, op: &About<'_, PlanId, Body>) {
     validate(after).unwrap_or_else(|invalid| panic!("{invalid} after {:?}\n{after:#?}", op.body.kind()));
     assert_eq!(after.plan.rev, before.map_or(0, |rows| rows.plan.rev) + 1, "the revision counts the ops");
     assert_eq!(after.plan.head, op.header.hlc, "the head is the newest op that took effect");

@@ -3,9 +3,9 @@
 use super::world::{LEASE_MS, Say, World, name, result, step};
 use crate::{
     content::{ContentRef, Media},
-    op::{Body, CancelMode, ExpireReason, Held},
+    op::{CancelMode, ExpireReason, Held},
     task::{
-        Refusal, Status,
+        Body, Refusal, Status,
         artifact::{ABOUT_BYTES_MAX, ABOUT_PAIRS_MAX, ARTIFACTS_MAX, Error},
     },
 };

@@ -165,7 +165,7 @@ fn a_refused_submit_leaves_no_task_and_a_second_submit_changes_nothing() {
         input: None,
         steps: vec![step("a")],
     };
-    assert_eq!(world.say(crate::op::Body::ScheduleJob { schedule }), Err(Refusal::TaskExists));
+    assert_eq!(world.say(crate::task::Body::ScheduleJob { schedule }), Err(Refusal::TaskExists));
     world.rows = None;
     assert_eq!(world.cancel(crate::op::CancelMode::Hard), Err(Refusal::NoTask));
 }

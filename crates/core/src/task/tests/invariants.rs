@@ -1,11 +1,12 @@
 //! What holds between the rows before an op, the rows after it, and its effects.
 
 use crate::{
-    op::{Body, Op},
-    task::{Effect, Status, Step, TaskRows, validate},
+    id::TaskId,
+    op::About,
+    task::{Body, Effect, Status, Step, TaskRows, validate},
 };
 
-pub(super) fn check(before: Option<&TaskRows>, after: &TaskRows, effects: &[Effect], op: &Op) {
+pub(super) fn check(before: Option<&TaskRows>, after: &TaskRows, effects: &[Effect], op: &About<'_, TaskId, Body>) {
     validate(after).unwrap_or_else(|invalid| panic!("{invalid} after {:?}\n{after:#?}", op.body.kind()));
     assert_eq!(after.task.head, op.header.hlc, "the head is the newest op that took effect");
     assert_eq!(after.task.rev, before.map_or(1, |rows| rows.task.rev + 1), "the task's revision counts its ops");
@@ -30,7 +31,7 @@ pub(super) fn check(before: Option<&TaskRows>, after: &TaskRows, effects: &[Effe
 }
 
 /// Whoever follows the effects alone knows what is to be done.
-fn effects_of_step(index: u16, old: Option<&Step>, step: &Step, effects: &[Effect], op: &Op) {
+fn effects_of_step(index: u16, old: Option<&Step>, step: &Step, effects: &[Effect], op: &About<'_, TaskId, Body>) {
     let told = |effect: Effect| effects.iter().filter(|other| **other == effect).count();
     let offered = |step: &Step| step.ready && step.status == Status::Pending;
     let newly_offered = offered(step) && !old.is_some_and(offered);
@@ -45,7 +46,7 @@ fn effects_of_step(index: u16, old: Option<&Step>, step: &Step, effects: &[Effec
     let started = old.is_some_and(|old| step.epoch > old.epoch);
     assert_eq!(told(Effect::Start { step: index, epoch: step.epoch }), usize::from(started), "step {index}: starts");
 
-    let own_word = matches!(&op.body, Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } | Body::PassWork { held } | Body::SkipWork { held, .. } | Body::FanOut { held, .. } if held.step == index);
+    let own_word = matches!(op.body, Body::CompleteJob { held, .. } | Body::FailJob { held, .. } | Body::YieldWork { held, .. } | Body::PassWork { held } | Body::SkipWork { held, .. } | Body::FanOut { held, .. } if held.step == index);
     let stopped = old.is_some_and(|old| old.lease.is_some() && step.lease.is_none() && !own_word);
     assert_eq!(told(Effect::Stop { step: index, epoch: step.epoch }), usize::from(stopped), "step {index}: stops");
 }

@@ -4,8 +4,8 @@ use super::world::{LEASE_MS, Say, World, elsewhere, here, name, step};
 use crate::{
     hlc::Hlc,
     id::{LeaseToken, WorkerId},
-    op::{Body, ExpireReason, Held},
-    task::{Effect, LEASE_MS_MAX, Outcome, Refusal, Status},
+    op::{ExpireReason, Held},
+    task::{Body, Effect, LEASE_MS_MAX, Outcome, Refusal, Status},
 };
 
 fn expire_body(held: Held, reason: ExpireReason) -> Body {

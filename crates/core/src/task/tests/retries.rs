@@ -2,9 +2,9 @@
 
 use super::world::{Say, World, name, step};
 use crate::{
-    op::{Body, ExpireReason},
+    op::ExpireReason,
     task::{
-        Effect, Outcome, Refusal, Status,
+        Body, Effect, Outcome, Refusal, Status,
         fail::{ERROR_BYTES_MAX, shortened},
         state::HISTORY_MAX,
     },

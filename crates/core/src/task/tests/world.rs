@@ -9,9 +9,9 @@ use crate::{
     id::{LeaseToken, NodeId, OpId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Body, CancelMode, ExpireReason, Header, Held, Op, Scope, WriteClass},
+    op::{About, CancelMode, ExpireReason, Header, Held, Scope, WriteClass},
     task::{
-        Effect, Refusal, Status, Step, TaskRows, apply,
+        Body, Effect, Refusal, Status, Step, TaskRows, apply,
         spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
     },
 };
@@ -141,7 +141,7 @@ impl World {
             causal_deps: Vec::new(),
             via: None,
         };
-        let op = Op { pos: self.seq, header, body };
+        let op = About { pos: self.seq, header: &header, id: TaskId::new(0, 1), body: &body };
         let before = self.rows.clone();
         let mut effects = Vec::new();
         let outcome = apply(&mut self.rows, &op, &mut effects);

@@ -11,7 +11,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::OpId,
     name::Name,
-    op::{Body, Chain, Header, Scope, WriteClass},
+    op::{Body, Chain, Header, Scope, WriteClass, log},
 };
 
 /// Somebody who writes a feed, honestly or not: a clone of it goes on from the same place.
@@ -62,8 +62,10 @@ impl Author {
 
     /// Its next op with any header.
     pub(crate) fn say(&mut self, header: &Header, about: &str) -> Vec<u8> {
-        let body =
-            Body::AuditEvent { event: "test".parse().unwrap(), about: vec![("said".parse().unwrap(), about.into())] };
+        let body = Body::Log(log::Body::AuditEvent {
+            event: "test".parse().unwrap(),
+            about: vec![("said".parse().unwrap(), about.into())],
+        });
         self.chain.append(header, &body).bytes
     }
 

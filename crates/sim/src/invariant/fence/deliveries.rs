@@ -8,6 +8,7 @@ use super::{
 use crate::{ledger::OpSeen, time::Ns};
 use relaymesh_core::{
     id::{LeaseToken, MessageId, ThreadId},
+    message,
     op::{Body, ExpireReason, HeldMessage},
 };
 use relaymesh_runtime::driver::{Answer, Error};
@@ -35,17 +36,28 @@ struct Model {
 
 impl Deliveries {
     pub(super) fn op(&mut self, thread: ThreadId, seen: &OpSeen<'_>, clock: &Clock) -> Verdict {
-        match &seen.op.body {
-            Body::SendMessage { draft } => {
+        let body = match &seen.op.body {
+            Body::Message(body) => body,
+            // Its name may be used again.
+            Body::PurgeScope {} => {
+                self.messages.retain(|(of, _), _| *of != thread);
+                return Ok(());
+            }
+            Body::Task(_) | Body::Lock(_) | Body::Namespace(_) | Body::Plan(_) | Body::Register(_) | Body::Log(_) => {
+                return Ok(());
+            }
+        };
+        match body {
+            message::Body::SendMessage { draft } => {
                 let model = self.of(thread, draft.id);
                 (model.born, model.ttl_ms) = (seen.decided, draft.ttl_ms);
                 Ok(())
             }
-            Body::RedriveMessage { message, .. } => {
+            message::Body::RedriveMessage { message, .. } => {
                 self.of(thread, *message).born = seen.decided;
                 Ok(())
             }
-            Body::DeliverMessage { message, token, lease_ms, .. } => {
+            message::Body::DeliverMessage { message, token, lease_ms, .. } => {
                 let model = self.of(thread, *message);
                 ensure(model.holder.is_none(), || format!("{message} was handed out while it was held"))?;
                 (model.epoch, model.holder) = (model.epoch + 1, Some(*token));
@@ -53,11 +65,11 @@ impl Deliveries {
                 let found = seen.thread().and_then(|rows| rows.messages.get(message)).map_or(0, |row| row.epoch);
                 ensure(found == model.epoch, || format!("{message} has epoch {found} after {} deliveries", model.epoch))
             }
-            Body::AcknowledgeMessage { held }
-            | Body::ReplyMessage { held, .. }
-            | Body::FailMessage { held, .. }
-            | Body::ReturnMessage { held, .. } => self.spoken(thread, held, seen.op.pos),
-            Body::ExpireDelivery { message, epoch, reason, .. } => {
+            message::Body::AcknowledgeMessage { held }
+            | message::Body::ReplyMessage { held, .. }
+            | message::Body::FailMessage { held, .. }
+            | message::Body::ReturnMessage { held, .. } => self.spoken(thread, held, seen.op.pos),
+            message::Body::ExpireDelivery { message, epoch, reason, .. } => {
                 let model = self.of(thread, *message);
                 let holds = model.holder.take().is_some() && model.epoch == *epoch;
                 ensure(holds, || format!("op {} ends epoch {epoch} of {message}; {model:?}", seen.op.pos))?;
@@ -68,7 +80,7 @@ impl Deliveries {
                 clock.noticed(seen.decided.0, &what)?;
                 clock.in_time(heard, seen.decided, model.lease_ms, &what)
             }
-            Body::ExpireMessage { message } => {
+            message::Body::ExpireMessage { message } => {
                 let model = self.of(thread, *message);
                 model.holder = None;
                 let ttl_ms = model.ttl_ms.ok_or_else(|| format!("{message} is too old, and lives for ever"))?;
@@ -76,19 +88,6 @@ impl Deliveries {
                 clock.noticed(seen.decided.0, &what)?;
                 clock.in_time(model.born, seen.decided, ttl_ms, &what)
             }
-            // Its name may be used again.
-            Body::PurgeScope {} => {
-                self.messages.retain(|(of, _), _| *of != thread);
-                Ok(())
-            }
-            crate::task_bodies!()
-            | crate::lock_bodies!()
-            | crate::register_bodies!()
-            | Body::Checkpoint { .. }
-            | Body::CreateNamespace { .. }
-            | crate::plan_bodies!()
-            | Body::AuditEvent { .. }
-            | Body::RecordArtifact { .. } => Ok(()),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
 };
 use relaymesh_core::{
     id::{LeaseToken, RepositoryId},
-    lock::{Case, Key, Mode},
+    lock::{self, Case, Key, Mode},
     op::{Body, HeldLock},
 };
 use relaymesh_runtime::driver::{Answer, Command, Error};
@@ -55,28 +55,28 @@ impl Grip {
 impl Locks {
     pub(super) fn op(&mut self, repository: RepositoryId, seen: &OpSeen<'_>, clock: &Clock) -> Verdict {
         let model = self.repositories.entry(repository).or_default();
-        match &seen.op.body {
-            Body::AcquireLock { key, mode, case, token, ttl_ms, .. } => {
+        let Body::Lock(body) = &seen.op.body else { return model.agrees(seen) };
+        match body {
+            lock::Body::AcquireLock { key, mode, case, token, ttl_ms, .. } => {
                 let (heard, ttl_ms) = (seen.decided, *ttl_ms);
                 let grip = Grip { fence: 0, key: key.clone(), mode: *mode, case: *case, heard, ttl_ms };
                 model.acquire(*token, grip, seen, clock)?;
             }
-            Body::RenewLock { held, ttl_ms } => {
+            lock::Body::RenewLock { held, ttl_ms } => {
                 let grip = model.shown(held, seen)?;
                 (grip.heard, grip.ttl_ms) = (seen.decided, *ttl_ms);
             }
-            Body::ReleaseLock { held } => {
+            lock::Body::ReleaseLock { held } => {
                 model.shown(held, seen)?;
                 model.held.remove(&held.token);
             }
-            Body::ExpireLock { held } => {
+            lock::Body::ExpireLock { held } => {
                 let grip = model.shown(held, seen)?.clone();
                 let what = format!("the lock on {}", grip.key);
                 clock.noticed(seen.decided.0, &what)?;
                 clock.in_time(grip.heard, seen.decided, grip.ttl_ms, &what)?;
                 model.held.remove(&held.token);
             }
-            crate::task_bodies!() | crate::message_bodies!() | crate::absent_bodies!() => {}
         }
         model.agrees(seen)
     }

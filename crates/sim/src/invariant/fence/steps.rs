@@ -13,7 +13,7 @@ use crate::{
 use relaymesh_core::{
     id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{Body, CancelMode, ExpireReason, Held, Scope},
-    task::Refusal,
+    task::{self, Refusal},
 };
 use relaymesh_runtime::driver::{Answer, Command, Error, MessageCommand};
 use relaymesh_store::Reader as _;
@@ -39,8 +39,9 @@ struct Model {
 
 impl Steps {
     pub(super) fn op(&mut self, task: TaskId, seen: &OpSeen<'_>, clock: &Clock) -> Verdict {
-        match &seen.op.body {
-            Body::ClaimWork { step, token, lease_ms, worker, .. } => {
+        let Body::Task(body) = &seen.op.body else { return Ok(()) };
+        match body {
+            task::Body::ClaimWork { step, token, lease_ms, worker, .. } => {
                 let step = StepId { task, index: *step };
                 let model = self.steps.entry(step).or_default();
                 if model.holder == Some(*token) {
@@ -55,35 +56,33 @@ impl Steps {
                 let found = seen.task().map_or(0, |rows| rows.steps[usize::from(step.index)].epoch);
                 ensure(found == model.epoch, || format!("{step} has epoch {found} after {} claims", model.epoch))
             }
-            Body::CompleteJob { held, .. }
-            | Body::FailJob { held, .. }
-            | Body::YieldWork { held, .. }
-            | Body::PassWork { held }
-            | Body::SkipWork { held, .. }
-            | Body::FanOut { held, .. } => self.spoken(StepId { task, index: held.step }, held, seen.op.pos),
-            Body::ExpireWork { step, epoch, .. } | Body::TimeoutWork { step, epoch, .. } => {
+            task::Body::CompleteJob { held, .. }
+            | task::Body::FailJob { held, .. }
+            | task::Body::YieldWork { held, .. }
+            | task::Body::PassWork { held }
+            | task::Body::SkipWork { held, .. }
+            | task::Body::FanOut { held, .. } => self.spoken(StepId { task, index: held.step }, held, seen.op.pos),
+            task::Body::ExpireWork { step, epoch, .. } | task::Body::TimeoutWork { step, epoch, .. } => {
                 let step = StepId { task, index: *step };
-                if let Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. } = &seen.op.body {
+                if let task::Body::ExpireWork { reason: ExpireReason::DeadlinePassed, .. } = body {
                     self.in_time(step, seen.decided, clock)?;
                 }
                 let model = self.steps.entry(step).or_default();
                 let holds = model.holder.take().is_some() && model.epoch == *epoch;
                 ensure(holds, || format!("op {} ends epoch {epoch} of {step}; {model:?}", seen.op.pos))
             }
-            Body::CancelTask { mode: CancelMode::Hard, .. } => {
+            task::Body::CancelTask { mode: CancelMode::Hard, .. } => {
                 for (_, model) in self.steps.iter_mut().filter(|(step, _)| step.task == task) {
                     model.holder = None;
                 }
                 Ok(())
             }
-            Body::ScheduleJob { .. }
-            | Body::CancelTask { mode: CancelMode::Soft, .. }
-            | Body::RedriveTask { .. }
-            | Body::ApproveStep { .. }
-            | Body::DenyStep { .. }
-            | crate::lock_bodies!()
-            | crate::message_bodies!()
-            | crate::absent_bodies!() => Ok(()),
+            task::Body::ScheduleJob { .. }
+            | task::Body::CancelTask { mode: CancelMode::Soft, .. }
+            | task::Body::RedriveTask { .. }
+            | task::Body::ApproveStep { .. }
+            | task::Body::DenyStep { .. }
+            | task::Body::RecordArtifact { .. } => Ok(()),
         }
     }
 

@@ -29,7 +29,6 @@ macro_rules! not_for_callers {
             | Refusal::NotOwner { .. }
             | Refusal::NotAtRest { .. }
             | Refusal::OtherNamespace { .. }
-            | Refusal::WrongScope { .. }
     };
 }
 

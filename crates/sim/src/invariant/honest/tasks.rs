@@ -99,8 +99,7 @@ pub(super) fn refused(call: &Call, refusal: &Refusal, ledger: &Ledger) -> Verdic
         | Refusal::Artifact(_)
         | Refusal::NotWeighed { .. }
         | Refusal::NothingToWeigh { .. }
-        | Refusal::TooManyItems { .. }
-        | Refusal::WrongScope { .. } => false,
+        | Refusal::TooManyItems { .. } => false,
     };
     ensure(agrees, || format!("but the rows say {row:?} of a task that is {}", seen.rows.task.status))
 }

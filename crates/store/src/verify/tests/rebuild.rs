@@ -9,6 +9,7 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, WorkerId},
     op::{Body, Op, Scope},
     row::RowKey,
+    task,
 };
 
 fn target() -> MemoryStore {
@@ -92,7 +93,7 @@ fn an_op_without_effect_is_a_problem() {
     header.hlc.logical += 1;
     header.scope = relaymesh_core::op::Scope::Task(task);
     let (owner, worker, token) = (fixture.author.node(), WorkerId::new(9, 9), LeaseToken::new(9, 9));
-    let body = Body::ClaimWork { step: 0, owner, worker, token, lease_ms: 1, seen };
+    let body = Body::Task(task::Body::ClaimWork { step: 0, owner, worker, token, lease_ms: 1, seen });
     let link = head.chain.append(&header, &body);
     head.pos += 1;
     let pos = head.pos;
