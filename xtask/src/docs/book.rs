@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use crate::run::{Failure, Result};
 use crate::tidy::{links, pages, tree::Tree};
 
-/// The site's own settings. A print page and a page for missing addresses would repeat links in places where they are wrong.
+/// The site's own settings. No preprocessors: one of them would rename README.md, and not the links to it. A print page and a page for missing
+/// addresses would repeat links in places where they are wrong.
 pub(super) const CONFIG: &str = "\
 [book]
 title = \"RelayMesh\"
 language = \"en\"
 src = \"src\"
+
+[build]
+use-default-preprocessors = false
 
 [output.html]
 input-404 = \"\"
