@@ -61,6 +61,7 @@ mod tools;
 mod top;
 mod torture;
 mod traces;
+mod tutorials;
 mod upgrade;
 mod upkeep;
 mod workspaces;
