@@ -91,7 +91,7 @@ mod tests {
         let team = ("team".parse().unwrap(), Budget { turns: Some(3), ..none });
         let expected = Budgets { day, namespaces: BTreeMap::from([team]), ..Budgets::default() };
         assert_eq!(agents.budgets(), &expected);
-        let own = agents.get(&"a".parse().unwrap()).unwrap().budget;
+        let own = agents.get(&"a".parse().unwrap()).unwrap().terms.budget;
         assert_eq!(own, AgentBudgets { task: Budget { tokens: Some(9), ..none }, day: none });
         for (text, line, words) in [
             ("[budgets]\nday = { usd = -1 }\n", 2, "no amount of dollars"),

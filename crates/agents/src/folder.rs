@@ -3,7 +3,7 @@
 //! Making one is the dearest thing that a file system does for an attempt, and most attempts leave theirs empty. So an empty one is
 //! not left lying about for nobody: the next attempt of the same agent gets it under its own name.
 
-use crate::config::Script;
+use crate::agent::Process;
 use rustix::fs::{Mode, OFlags, RawDir};
 use std::{
     fs::DirBuilder,
@@ -21,14 +21,14 @@ const MODE: u32 = 0o700;
 #[derive(Default)]
 pub(crate) struct Folders {
     /// One that was left empty, and by whom. What an agent did to its folder is no other agent's business.
-    spare: Option<(Arc<Script>, PathBuf)>,
+    spare: Option<(Arc<Process>, PathBuf)>,
 }
 
 impl Folders {
     /// Makes the folder, or finds it made.
-    pub(crate) fn make(&mut self, script: &Arc<Script>, folder: &Path) -> io::Result<()> {
+    pub(crate) fn make(&mut self, process: &Arc<Process>, folder: &Path) -> io::Result<()> {
         if let Some((owner, spare)) = self.spare.take()
-            && Arc::ptr_eq(&owner, script)
+            && Arc::ptr_eq(&owner, process)
             // It is gone if its task is; or the folder around the new one is not there yet; or there is one already.
             && rustix::fs::renameat_with(rustix::fs::CWD, &spare, rustix::fs::CWD, folder, rustix::fs::RenameFlags::NOREPLACE).is_ok()
         {
@@ -48,9 +48,9 @@ impl Folders {
     }
 
     /// The attempt that worked there is over, and so is everybody whom it started.
-    pub(crate) fn left(&mut self, script: &Arc<Script>, folder: &Path) {
+    pub(crate) fn left(&mut self, process: &Arc<Process>, folder: &Path) {
         if is_as_new(folder).unwrap_or(false) {
-            self.spare = Some((Arc::clone(script), folder.to_owned()));
+            self.spare = Some((Arc::clone(process), folder.to_owned()));
         }
     }
 }
@@ -78,54 +78,54 @@ mod tests {
     use crate::Agents;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-    fn script() -> Arc<Script> {
+    fn process() -> Arc<Process> {
         let agents = Agents::parse("[agents.a]\ncommand = [\"true\"]\n", Path::new("/nowhere")).unwrap();
-        Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone())
+        agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone().into()
     }
 
     #[test]
     fn an_empty_folder_is_the_next_attempts_and_no_other_is() {
-        let (rig, script) = (tempfile::tempdir().unwrap(), script());
+        let (rig, process) = (tempfile::tempdir().unwrap(), process());
         let mut folders = Folders::default();
         let path = |name: &str| rig.path().join("task").join(name);
-        folders.make(&script, &path("a.1")).unwrap();
+        folders.make(&process, &path("a.1")).unwrap();
         let made = std::fs::metadata(path("a.1")).unwrap();
         assert_eq!(made.mode() & 0o7777, MODE);
-        folders.left(&script, &path("a.1"));
-        folders.make(&script, &path("b.1")).unwrap();
+        folders.left(&process, &path("a.1"));
+        folders.make(&process, &path("b.1")).unwrap();
         assert!(!path("a.1").exists(), "it has another name now");
         assert_eq!(std::fs::metadata(path("b.1")).unwrap().ino(), made.ino());
         // Something lies in it.
         std::fs::write(path("b.1").join(".kept"), "").unwrap();
-        folders.left(&script, &path("b.1"));
-        folders.make(&script, &path("c.1")).unwrap();
+        folders.left(&process, &path("b.1"));
+        folders.make(&process, &path("c.1")).unwrap();
         assert!(path("b.1").join(".kept").exists() && path("c.1").exists());
         // Its mode was changed.
         std::fs::set_permissions(path("c.1"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        folders.left(&script, &path("c.1"));
-        folders.make(&script, &path("d.1")).unwrap();
+        folders.left(&process, &path("c.1"));
+        folders.make(&process, &path("d.1")).unwrap();
         assert!(path("c.1").exists() && path("d.1").exists());
     }
 
     #[test]
     fn a_folder_is_made_whatever_became_of_the_spare_one() {
-        let (rig, script) = (tempfile::tempdir().unwrap(), script());
+        let (rig, process) = (tempfile::tempdir().unwrap(), process());
         let mut folders = Folders::default();
         let path = |name: &str| rig.path().join(name);
-        folders.make(&script, &path("one/a.1")).unwrap();
-        folders.left(&script, &path("one/a.1"));
+        folders.make(&process, &path("one/a.1")).unwrap();
+        folders.left(&process, &path("one/a.1"));
         std::fs::remove_dir_all(path("one")).unwrap();
-        folders.make(&script, &path("two/a.1")).unwrap();
-        folders.left(&script, &path("two/a.1"));
-        folders.make(&script, &path("three/a.1")).unwrap();
+        folders.make(&process, &path("two/a.1")).unwrap();
+        folders.left(&process, &path("two/a.1"));
+        folders.make(&process, &path("three/a.1")).unwrap();
         assert!(path("three/a.1").is_dir());
         // It is there already: an agent tool's attempts share one.
-        folders.left(&script, &path("three/a.1"));
-        folders.make(&script, &path("two/a.1")).unwrap();
+        folders.left(&process, &path("three/a.1"));
+        folders.make(&process, &path("two/a.1")).unwrap();
         assert!(path("two/a.1").is_dir());
         // Another agent's.
-        folders.left(&script, &path("two/a.1"));
-        folders.make(&Arc::new(script.as_ref().clone()), &path("two/b.1")).unwrap();
+        folders.left(&process, &path("two/a.1"));
+        folders.make(&Arc::new(process.as_ref().clone()), &path("two/b.1")).unwrap();
         assert!(path("two/a.1").is_dir() && path("two/b.1").is_dir());
     }
 }

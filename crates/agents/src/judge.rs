@@ -1,6 +1,5 @@
 //! How an attempt ended: the exit code says whether it went well, the output says what came of it, and each is judged by itself.
 
-use crate::config::Kind;
 use relaymesh_core::content::Media;
 use std::process::ExitStatus;
 
@@ -37,11 +36,11 @@ const FINAL_CODES: [i32; 4] = [64, 65, 66, 78];
 /// What ends a process that writes a file longer than it may.
 const SIGXFSZ: i32 = 25;
 
-/// Judges what a process left: its exit status, its output (of this kind, if it is known), and the last line that it said.
-pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, kind: Option<Kind>, last_line: &str) -> End {
+/// Judges what a process left: its exit status, its output (text in any case, or whatever it looks like), and the last line that it said.
+pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, is_text: bool, last_line: &str) -> End {
     let said = if last_line.is_empty() { String::new() } else { format!(": {last_line}") };
     match status.code() {
-        Some(0) => result(output, kind),
+        Some(0) => result(output, is_text),
         Some(code) => End::Failed { error: format!("exit code {code}{said}"), retryable: !FINAL_CODES.contains(&code) },
         None => {
             let signal = std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0);
@@ -53,9 +52,9 @@ pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, kind: Option<Kind>, las
 
 /// JSON as it is, other text as text, nothing as `null`. What begins as JSON and is not one whole document is neither: half a result, or two,
 /// must not pass for text.
-pub(crate) fn result(mut output: Vec<u8>, kind: Option<Kind>) -> End {
+pub(crate) fn result(mut output: Vec<u8>, is_text: bool) -> End {
     output.truncate(output.trim_ascii_end().len());
-    if kind.is_none() {
+    if !is_text {
         if output.is_empty() {
             return End::Done { media: Media::Json, result: b"null".to_vec() };
         }
@@ -123,7 +122,7 @@ mod tests {
             (ExitStatus::from_raw(9), b"{}", "", failed("ended by signal 9", true)),
         ];
         for (status, output, last, end) in cases {
-            assert_eq!(judge(status, output.to_vec(), None, last), end, "{status:?} {output:?}");
+            assert_eq!(judge(status, output.to_vec(), false, last), end, "{status:?} {output:?}");
         }
     }
 
@@ -137,15 +136,15 @@ mod tests {
             ("{", "line 1 column 1"),
             ("[\"half", "line 1 column"),
         ] {
-            let End::Failed { error, retryable: true } = judge(exit, output.into(), None, "") else {
+            let End::Failed { error, retryable: true } = judge(exit, output.into(), false, "") else {
                 panic!("{output} passed")
             };
             assert!(error.contains("is not one document") && error.contains(place), "{output}: {error}");
-            assert_eq!(judge(exit, output.into(), Some(Kind::Text), ""), done(Media::Text, output.trim_end()));
+            assert_eq!(judge(exit, output.into(), true, ""), done(Media::Text, output.trim_end()));
         }
         for text in ["[INFO] ready", "{{ a template }}", "(1)", "[x] done", "1 2", "\"a\" \"b\""] {
-            assert_eq!(judge(exit, text.into(), None, ""), done(Media::Text, text));
+            assert_eq!(judge(exit, text.into(), false, ""), done(Media::Text, text));
         }
-        assert_eq!(judge(exit, "{}".into(), Some(Kind::Text), ""), done(Media::Text, "{}"));
+        assert_eq!(judge(exit, "{}".into(), true, ""), done(Media::Text, "{}"));
     }
 }

@@ -9,6 +9,7 @@
 /// The variable in which an attempt is told where in a trace it stands; as a header it is written small.
 pub const TRACEPARENT: &str = "TRACEPARENT";
 
+pub mod agent;
 mod budgets;
 mod cgroup;
 pub mod config;
@@ -35,8 +36,9 @@ pub mod tree;
 mod watch;
 pub mod workspace;
 
+pub use agent::{Agent, Audit, Kind, Process, Protocol, Terms};
 pub use budgets::{AgentBudgets, Budgets};
-pub use config::{Agents, Audit, Script};
+pub use config::Agents;
 pub use ended::{Ended, Inference, Meter, Used};
 pub use judge::End;
 pub use pool::{Given, Input, Key, Launch, Place, Pool, Prepare};

@@ -5,8 +5,8 @@
 //! there are not too many at once.
 
 use crate::{
+    agent::Process,
     cgroup::{Group, Groups, MARK},
-    config::Script,
     confine::{self, Warden},
     crowd::Crowd,
     ended::{Ended, Meter},
@@ -74,8 +74,8 @@ impl From<Vec<u8>> for Given {
 pub struct Launch {
     /// Which.
     pub key: Key,
-    /// By whom.
-    pub script: Arc<Script>,
+    /// The agent's program.
+    pub process: Arc<Process>,
     /// Where it works; it is made.
     pub folder: PathBuf,
     /// How the files with what it was given and what it says are called, but for their last part.
@@ -339,14 +339,14 @@ impl Shared {
         if let Some(group) = group {
             orders.attempt.group.get_or_init(|| group.name());
         }
-        let crowd = Crowd::new(group, &launch.tag, launch.script.limits.processes);
+        let crowd = Crowd::new(group, &launch.tag, launch.process.limits.processes);
         let born = |leader: Pid| orders.attempt.leader.store(leader.as_raw_nonzero().get(), Ordering::Release);
         let started = match process::start(launch, kit, &self.warden, &born) {
             Ok(started) => started,
             Err(end) => return end.into(),
         };
         let leader = started.started.child.leader;
-        launch.script.limits.hold(leader, &|| crowd.all(leader));
+        launch.process.limits.hold(leader, &|| crowd.all(leader));
         let key = launch.key;
         let ended = Watch::new(started, launch, orders, crowd).run(|leader, pipe| {
             let is_others = |pid| self.is_of_another(key, pid);
@@ -354,7 +354,7 @@ impl Shared {
         });
         if launch.folder == launch.files {
             // Any other folder is not this attempt's alone.
-            kit.folders.left(&launch.script, &launch.folder);
+            kit.folders.left(&launch.process, &launch.folder);
         }
         ended
     }
@@ -386,7 +386,7 @@ mod tests {
             let tag = format!("bomb-{}", folder.path().display());
             pool.launch(Launch {
                 key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
-                script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+                process: agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone().into(),
                 folder: folder.path().join("a"),
                 files: folder.path().join("a"),
                 input: Box::new(|| Ok(Vec::new().into())),

@@ -11,7 +11,7 @@ use crate::{
     ran::Ran,
     secret::Secret,
     spawn::{Program, Started, Starter},
-    tool::{Prompt, Run, Tool, Wanted},
+    tool::{Run, Setup, Wanted},
     tree,
 };
 use rustix::process::Pid;
@@ -21,6 +21,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -75,14 +76,15 @@ pub(crate) fn start(
     let given = std::mem::replace(&mut launch.input, none)();
     let Given { mut input, mut stdin, env, secrets } =
         given.map_err(|error| End::Failed { error, retryable: false })?;
-    folders.make(&launch.script, &launch.folder).map_err(failed("prepare the attempt's folder", true))?;
-    let mut words = launch.script.command[1..].to_vec();
+    folders.make(&launch.process, &launch.folder).map_err(failed("prepare the attempt's folder", true))?;
+    let process = Arc::clone(&launch.process);
+    let mut words = process.command[1..].to_vec();
     let mut run = None;
-    if let Some(tool) = launch.script.tool {
-        run = Some(begin(tool, launch, &mut words, &mut input, &mut stdin)?);
+    if let Some(setup) = process.tool() {
+        run = Some(begin(setup, launch, &mut words, &mut input, &mut stdin)?);
     }
     let mut shown = words.clone();
-    if launch.script.cli.as_ref().is_some_and(|cli| cli.prompt == Prompt::Argument) {
+    if process.tool().is_some_and(Setup::is_prompted_by_argument) {
         if stdin.is_some() {
             let error = "its input names secrets, and this agent gets its prompt as an argument, which others can see";
             return Err(End::Failed { error: error.to_owned(), retryable: false });
@@ -98,9 +100,9 @@ pub(crate) fn start(
     };
     let stdin = stdin.map_err(failed("give it its input", true))?;
     drop(input);
-    let name = &launch.script.command[0];
+    let name = &process.command[0];
     let also: Vec<PathBuf> = launch.workdir.iter().chain(&launch.opened).cloned().collect();
-    let fence = warden.fence(&launch.script, &launch.folder, &also).map_err(|error| {
+    let fence = warden.fence(&process, &launch.folder, &also).map_err(|error| {
         let retryable = error.kind() != io::ErrorKind::NotFound;
         failed("confine it", retryable)(error)
     })?;
@@ -125,7 +127,7 @@ pub(crate) fn start(
 
 /// Begins a run of an agent tool: its words, and the prompt that becomes of its input.
 fn begin(
-    tool: Tool,
+    setup: &Setup,
     launch: &Launch,
     words: &mut Vec<String>,
     input: &mut Vec<u8>,
@@ -135,21 +137,18 @@ fn begin(
         move |error: io::Error| End::Failed { error: format!("cannot {what}: {error}"), retryable: true }
     };
     let session = launch.folder.with_added_extension(SESSION);
-    let mut run = Run::new(tool, session, &launch.tag).map_err(failed("keep the conversation's id"))?;
-    if let Some(generic) = &launch.script.cli {
-        run.understand(generic);
-    }
+    let mut run = Run::new(setup, session, &launch.tag).map_err(failed("keep the conversation's id"))?;
     if let Some(schema) = launch.result_schema.clone() {
         run.want(Wanted { schema, file: launch.files.with_added_extension(SCHEMA) });
     }
     if let Some(Wanted { schema, file }) = run.schema_file() {
         kept(file, schema.as_bytes()).map_err(failed("keep what its result must be like"))?;
     }
-    words.extend(run.words(tool, &launch.script));
+    words.extend(run.words(setup));
     *stdin = stdin.take().map(|secret| Secret::new(run.prompt(secret.expose())));
     *input = run.prompt(&String::from_utf8_lossy(input)).into_bytes();
     // Of the input as it was submitted: secrets stand in it as references.
-    run.asked(&String::from_utf8_lossy(input), &launch.script);
+    run.asked(&String::from_utf8_lossy(input), setup);
     Ok(run)
 }
 
@@ -184,13 +183,13 @@ fn to_run<'a>(
     secret: &[(String, Secret)],
     stdin: File,
 ) -> Program<'a> {
-    let script = &launch.script;
+    let process = &launch.process;
     let mut environment: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: OsString, value: OsString| {
         environment.retain(|(known, _)| *known != name);
         environment.push((name, value));
     };
-    for name in ENVIRONMENT.iter().copied().chain(script.env.iter().map(String::as_str)) {
+    for name in ENVIRONMENT.iter().copied().chain(process.env.iter().map(String::as_str)) {
         if let Some(value) = std::env::var_os(name) {
             set(name.into(), value);
         }
@@ -199,7 +198,7 @@ fn to_run<'a>(
         // Everybody's folder for such files is outside.
         set("TMPDIR".into(), launch.folder.clone().into());
     }
-    for (name, value) in script.set.iter().chain(launch.env.iter().map(|(name, value)| (name, value))) {
+    for (name, value) in process.set.iter().chain(launch.env.iter().map(|(name, value)| (name, value))) {
         set(name.into(), value.into());
     }
     for (name, value) in secret {

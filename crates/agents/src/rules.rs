@@ -4,7 +4,7 @@
 //! log when a step is submitted, and looks again when the step begins: whoever agreed has agreed to this program, not to what stands in
 //! `agents.toml` a day later.
 
-use crate::{config::Script, secret::HIDDEN};
+use crate::agent::{Agent, Kind, Process};
 use relaymesh_core::{
     backoff::Backoff,
     content::ContentRef,
@@ -92,13 +92,13 @@ impl Confirm {
     }
 }
 
-impl Script {
+impl Agent {
     /// Adds to a step that is submitted what this agent asks of every step: its time, and the question to a person. `input` is what it is
     /// given, if that is known by now.
     pub fn impose(&self, name: &Name, step: &mut StepSpec, input: Option<&[u8]>) {
-        step.timeout_ms = step.timeout_ms.or(self.timeout);
+        step.timeout_ms = step.timeout_ms.or(self.terms.timeout_ms);
         let known = input.filter(|_| !step.is_templated() && step.foreach().is_none());
-        if !self.confirm.asks(known) {
+        if !self.terms.confirm.asks(known) {
             return;
         }
         let given = match (&step.input, known) {
@@ -120,7 +120,7 @@ impl Script {
 
     /// Whether a step may begin to which somebody has said yes when they were asked this. The error says why not.
     pub fn may_begin(&self, name: &Name, asked: Option<&str>, input: Option<&[u8]>) -> Result<(), String> {
-        if !self.confirm.asks(input) {
+        if !self.terms.confirm.asks(input) {
             return Ok(());
         }
         match asked {
@@ -134,27 +134,30 @@ impl Script {
         }
     }
 
-    /// Its url for people and programs that may look: without what stands in the query, which may be a key.
-    pub fn place(&self) -> Option<String> {
-        let url = self.url.as_ref()?;
-        Some(url.split_once('?').map_or_else(|| url.clone(), |(place, _)| format!("{place}?{HIDDEN}")))
-    }
-
     /// Exactly what runs, in one line.
     fn runs(&self, name: &Name) -> String {
-        if let Some(place) = self.place() {
-            // What is hidden counts all the same: agreed is agreed to this very url.
-            let url = self.url.as_deref().unwrap_or_default();
-            let hidden = if place == url {
-                String::new()
-            } else {
-                format!(" ({:.8})", Hash::sha256(url.as_bytes()).to_string())
-            };
-            return format!("Agent {name} asks {}{hidden}", cut(&place, COMMAND_CHARS_MAX));
+        match &self.kind {
+            Kind::Process(process) => format!("Agent {name} runs {}", cut(&line(process), COMMAND_CHARS_MAX)),
+            Kind::Http(http) => {
+                let shown = http.shown_url();
+                // What is hidden counts all the same: agreed is agreed to this very url.
+                let hidden = if shown == http.text {
+                    String::new()
+                } else {
+                    format!(" ({:.8})", Hash::sha256(http.text.as_bytes()).to_string())
+                };
+                format!("Agent {name} asks {}{hidden}", cut(&shown, COMMAND_CHARS_MAX))
+            }
+            Kind::Inbox => format!("Agent {name} is asked in its inbox"),
         }
-        let words: Vec<String> = self.command.iter().chain(&self.args).map(|word| quoted(word)).collect();
-        format!("Agent {name} runs {}", cut(&words.join(" "), COMMAND_CHARS_MAX))
     }
+}
+
+/// The command line, as a shell would have to be told it.
+fn line(process: &Process) -> String {
+    let args = process.tool().map_or(&[][..], |setup| &setup.args);
+    let words: Vec<String> = process.command.iter().chain(args).map(|word| quoted(word)).collect();
+    words.join(" ")
 }
 
 /// A word as a shell would have to be told it, so that nobody takes two words for one.
@@ -187,11 +190,11 @@ mod tests {
     use serde_json::json;
     use std::path::Path;
 
-    fn script(extra: &str) -> (Name, Script) {
+    fn agent(extra: &str) -> (Name, Agent) {
         let name: Name = "deploy".parse().unwrap();
         let text = format!("[agents.deploy]\ncommand = [\"ship it\", \"--prod\"]\n{extra}\n");
-        let script = Agents::parse(&text, Path::new("/nowhere")).unwrap().get(&name).unwrap().clone();
-        (name, script)
+        let agent = Agents::parse(&text, Path::new("/nowhere")).unwrap().get(&name).unwrap().clone();
+        (name, agent)
     }
 
     fn step(input: &str) -> StepSpec {
@@ -205,61 +208,63 @@ mod tests {
         let read = |query: &str| {
             let name: Name = "hook".parse().unwrap();
             let text = format!("[agents.hook]\nurl = \"https://a.example/b{query}\"\nconfirm = true\n");
-            let script = Agents::parse(&text, Path::new("/nowhere")).unwrap().get(&name).unwrap().clone();
+            let agent = Agents::parse(&text, Path::new("/nowhere")).unwrap().get(&name).unwrap().clone();
             let mut imposed = step("1");
-            script.impose(&name, &mut imposed, Some(b"1"));
-            (name, script, imposed.approve.unwrap().text)
+            agent.impose(&name, &mut imposed, Some(b"1"));
+            (name, agent, imposed.approve.unwrap().text)
         };
-        let ((name, script, asked), (_, other, _)) = (read("?channel=hush-hush"), read("?channel=another"));
-        assert_eq!(script.place().as_deref(), Some("https://a.example/b?***"));
+        let ((name, agent, asked), (_, other, _)) = (read("?channel=hush-hush"), read("?channel=another"));
+        assert_eq!(agent.http().unwrap().shown_url(), "https://a.example/b?***");
         assert!(asked.starts_with("Agent hook asks https://a.example/b?*** (") && !asked.contains("hush"), "{asked}");
-        assert_eq!(script.may_begin(&name, Some(&asked), None), Ok(()));
+        assert_eq!(agent.may_begin(&name, Some(&asked), None), Ok(()));
         assert!(other.may_begin(&name, Some(&asked), None).is_err(), "it is another url");
         assert!(read("").2.starts_with("Agent hook asks https://a.example/b with 1"));
     }
 
     #[test]
     fn a_person_is_asked_exactly_what_runs_with_what() {
-        let (name, script) = script("confirm = true\ntimeout = \"10m\"");
+        let (name, agent) = agent("confirm = true\ntimeout = \"10m\"");
         let mut imposed = step(r#"{"to":"prod"}"#);
-        script.impose(&name, &mut imposed, Some(br#"{"to":"prod"}"#));
+        agent.impose(&name, &mut imposed, Some(br#"{"to":"prod"}"#));
         let text = imposed.approve.unwrap().text;
         assert!(text.starts_with(r#"Agent deploy runs 'ship it' --prod with {"to":"prod"} (13 bytes, "#), "{text}");
         assert!(text.contains(&step(r#"{"to":"prod"}"#).input.unwrap().hash.to_string()), "{text}");
         assert_eq!(imposed.timeout_ms, Some(600_000));
-        assert_eq!(script.may_begin(&name, Some(&text), None), Ok(()));
-        assert!(script.may_begin(&name, None, None).unwrap_err().contains("submit it again"));
-        let mut other = script.clone();
-        other.command.push("--really".to_owned());
+        assert_eq!(agent.may_begin(&name, Some(&text), None), Ok(()));
+        assert!(agent.may_begin(&name, None, None).unwrap_err().contains("submit it again"));
+        let Kind::Process(process) = &agent.kind else { panic!("{agent:?}") };
+        let mut process = process.as_ref().clone();
+        process.command.push("--really".to_owned());
+        let other = Agent { kind: Kind::Process(process.into()), ..agent };
         assert!(other.may_begin(&name, Some(&text), None).unwrap_err().contains("has changed"));
     }
 
     #[test]
     fn rules_say_when_and_what_is_not_known_is_asked() {
-        let (name, script) = script("confirm = [\"PROD\"]");
+        let (name, agent) = agent("confirm = [\"PROD\"]");
         let asks = |input: &str| {
             let mut step = step(input);
-            script.impose(&name, &mut step, Some(input.as_bytes()));
+            agent.impose(&name, &mut step, Some(input.as_bytes()));
             step.approve.is_some()
         };
         assert!(asks(r#"{"to":"prod"}"#) && !asks(r#"{"to":"test"}"#));
         let mut later = step(r#"{"to":"test"}"#);
-        script.impose(&name, &mut later, None);
+        agent.impose(&name, &mut later, None);
         assert!(later.approve.unwrap().text.contains("with an input of 13 bytes, "), "long inputs are not looked into");
     }
 
     #[test]
     fn the_steps_own_question_and_limits_stay() {
-        let (name, script) = script("confirm = true\ntimeout = 5\nretry = { max_attempts = 2, base_backoff = \"1s\" }");
+        let (name, agent) = agent("confirm = true\ntimeout = 5\nretry = { max_attempts = 2, base_backoff = \"1s\" }");
         let mut imposed = step("1");
         imposed.approve = Some(Ask { text: "Really?".to_owned(), deadline_ms: Some(7) });
         imposed.timeout_ms = Some(9);
-        script.impose(&name, &mut imposed, Some(b"1"));
+        agent.impose(&name, &mut imposed, Some(b"1"));
         let ask = imposed.approve.unwrap();
         assert!(ask.text.starts_with("Really? — Agent deploy runs "), "{}", ask.text);
         assert_eq!((ask.deadline_ms, imposed.timeout_ms), (Some(7), Some(9)));
         let otherwise = RetryPolicy { max_attempts: 9, backoff: Backoff { base_ms: 1, max_ms: 77 } };
-        let policy = script.retry.policy(otherwise);
+        let policy = agent.terms.retry.policy(otherwise);
         assert_eq!((policy.max_attempts, policy.backoff), (2, Backoff { base_ms: 1_000, max_ms: 77 }));
         assert_eq!(json!(Retry::default().policy(otherwise)), json!(otherwise));
     }

@@ -1,6 +1,7 @@
 //! The watch over a process, from its start to its end, on the thread that started it.
 
 use crate::{
+    agent::Protocol,
     crowd::Crowd,
     ended::Ended,
     judge::{self, End},
@@ -79,7 +80,7 @@ impl<'a> Watch<'a> {
         let Begun { started, secrets, run, ran } = begun;
         let path = |name| launch.files.with_added_extension(name);
         let redactor = || Redactor::new(&secrets);
-        let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.script.output_bytes_max);
+        let result = Tap::new(started.stdout, path(STDOUT), redactor(), launch.process.output_bytes_max);
         let said = Tap::new(started.stderr, path(STDERR), redactor(), PROGRESS_BYTES_MAX);
         let time_is_up = launch.meter.time.as_ref().map(|(most, _)| Instant::now() + *most);
         Self {
@@ -164,7 +165,7 @@ impl<'a> Watch<'a> {
         let over = is_over.then_some(Grace::Own);
         let order = self.orders.stop().or(over);
         if order != self.told {
-            let grace = Duration::from_millis(self.launch.script.grace_ms);
+            let grace = Duration::from_millis(self.launch.process.grace_ms);
             let now = Instant::now();
             if self.told.is_none() && !grace.is_zero() {
                 tree::kill_group(self.child.leader, Signal::TERM);
@@ -252,7 +253,7 @@ impl<'a> Watch<'a> {
             (None, Some(end)) => end.into(),
             (None, None) => self.held_to_its_schema(status).into(),
         };
-        if self.launch.script.tool.is_some() || !matches!(ended.end, End::Done { .. }) {
+        if self.launch.process.tool().is_some() || !matches!(ended.end, End::Done { .. }) {
             // A short result is kept as the result; anything else is in the file alone.
             self.result.go_live();
         }
@@ -281,7 +282,7 @@ impl<'a> Watch<'a> {
             return failed(why, false);
         }
         if self.result.is_over() {
-            let max = self.launch.script.output_bytes_max;
+            let max = self.launch.process.output_bytes_max;
             return failed(format!("the result is longer than {max} bytes, and it was ended"), false);
         }
         None
@@ -289,7 +290,12 @@ impl<'a> Watch<'a> {
 
     fn exited(&mut self, status: io::Result<ExitStatus>) -> End {
         let failed = |error: String, retryable| End::Failed { error, retryable };
-        if self.is_left_open && self.launch.script.tool.is_none() && status.as_ref().is_ok_and(ExitStatus::success) {
+        let is_text = match self.launch.process.protocol {
+            Protocol::Plain { is_text } => Some(is_text),
+            // What it says counts, not that its output is whole.
+            Protocol::Tool(_) => None,
+        };
+        if self.is_left_open && is_text.is_some() && status.as_ref().is_ok_and(ExitStatus::success) {
             let why = "it left a process behind that still had its output open, and that was ended: the result may not be whole";
             return failed(why.to_owned(), false);
         }
@@ -298,11 +304,9 @@ impl<'a> Watch<'a> {
             Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
         };
         let said = self.said.last_line();
-        if self.launch.script.tool.is_some() {
-            return judge::judge(status, Vec::new(), None, &said);
-        }
+        let Some(is_text) = is_text else { return judge::judge(status, Vec::new(), false, &said) };
         match self.result.read() {
-            Ok(output) => judge::judge(status, output, self.launch.script.result, &said),
+            Ok(output) => judge::judge(status, output, is_text, &said),
             Err(error) => failed(format!("cannot keep its result: {error}"), true),
         }
     }

@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use relaymesh_agents::{Agents, End, Ended, Given, Key, Launch, Meter, Secret, http::Calls, tool::Usage};
+use relaymesh_agents::{
+    Agent, Agents, End, Ended, Given, Key, Kind, Meter, Secret,
+    http::{Calls, Http, Launch},
+    tool::Usage,
+};
 use relaymesh_core::id::{StepId, TaskId};
 use relaymesh_fake_model::{FakeModel, Turn};
 use serde_json::json;
@@ -33,14 +37,19 @@ impl Rig {
         Self { folder: tempfile::tempdir().unwrap(), calls: Some(calls), ends, agents }
     }
 
+    fn http(&self) -> Arc<Http> {
+        let agent = self.agents.get(&"a".parse().unwrap()).unwrap();
+        let Agent { kind: Kind::Http(http), .. } = agent else { panic!("{agent:?}") };
+        Arc::clone(http)
+    }
+
     fn launch(&self, index: u16, meter: Meter) -> Key {
         let key = (StepId { task: TaskId::from_bytes([1; 16]), index }, 1);
         let files = self.folder.path().join(format!("deep/down/{index}.1"));
         let secret = || Secret::new("the-secret-itself".to_owned());
         self.calls.as_ref().unwrap().launch(Launch {
             key,
-            script: Arc::new(self.agents.get(&"a".parse().unwrap()).unwrap().clone()),
-            folder: files.clone(),
+            http: self.http(),
             files,
             input: Box::new(move || {
                 Ok(Given {
@@ -51,11 +60,7 @@ impl Rig {
                 })
             }),
             env: Vec::new(),
-            tag: String::new(),
             meter,
-            workdir: None,
-            opened: Vec::new(),
-            workspace: None,
             result_schema: None,
         });
         key
@@ -146,16 +151,11 @@ fn an_input_that_cannot_be_given_sends_nothing() {
     let files = rig.folder.path().join("0.1");
     rig.calls.as_ref().unwrap().launch(Launch {
         key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
-        script: Arc::new(rig.agents.get(&"a".parse().unwrap()).unwrap().clone()),
-        folder: files.clone(),
+        http: rig.http(),
         files,
         input: Box::new(|| Err("no such secret".to_owned())),
         env: Vec::new(),
-        tag: String::new(),
         meter: Meter::default(),
-        workdir: None,
-        opened: Vec::new(),
-        workspace: None,
         result_schema: None,
     });
     let Ended { end, inference } = rig.end();

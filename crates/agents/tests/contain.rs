@@ -212,7 +212,7 @@ fn how_well_it_is_confined_is_known_before_it_runs() {
     fs::create_dir(root.path().join("out")).unwrap();
     let level = |extra: &str| {
         let agents = Agents::parse(&format!("[agents.a]\ncommand = [\"sh\"]\n{extra}"), root.path()).unwrap();
-        confine::level(agents.get(&"a".parse().unwrap()).unwrap())
+        confine::level(agents.get(&"a".parse().unwrap()).unwrap().process().unwrap())
     };
     assert_eq!(
         level("confine = false"),

@@ -50,7 +50,7 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
     let agents = Agents::parse(text, rig.folder.path()).unwrap();
     rig.pool.as_ref().unwrap().launch(Launch {
         key: (StepId { task: TaskId::from_bytes([1; 16]), index: 0 }, 1),
-        script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+        process: agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone().into(),
         folder: rig.attempt(0),
         files: rig.attempt(0),
         input: Box::new(|| Ok(Vec::new().into())),
@@ -161,7 +161,7 @@ fn what_uses_more_than_it_may_is_ended_and_what_it_used_is_known() {
     for (index, meter, why) in [(0, all, "over budget"), (1, time, "out of time")] {
         rig.pool.as_ref().unwrap().launch(Launch {
             key: (StepId { task: TaskId::from_bytes([1; 16]), index }, 1),
-            script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+            process: agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone().into(),
             folder: rig.attempt(index),
             files: rig.attempt(index),
             input: Box::new(|| Ok(b"\"do it\"".to_vec().into())),

@@ -8,8 +8,8 @@ use crate::{
 };
 use relaymesh_api::{error::Error, time, view::setting};
 use relaymesh_runtime::{
+    agents::{Limits, News},
     driver::Handle,
-    scripts::{Limits, News},
     settings::{
         FILE, Layers, Loaded, Settings,
         history::{self, Entry},

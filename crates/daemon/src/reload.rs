@@ -3,7 +3,7 @@
 use crate::agents;
 use relaymesh_agents::{Agents, config::FILE};
 use relaymesh_api::error::Error;
-use relaymesh_runtime::{driver::Handle, scripts::News};
+use relaymesh_runtime::{agents::News, driver::Handle};
 use std::{
     fs, io,
     path::{Path, PathBuf},

@@ -3,10 +3,10 @@
 use crate::{agents, root, secrets};
 use relaymesh_api::error::{Code, Error};
 use relaymesh_runtime::{
+    agents::{Limits, News, Runner},
     driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand, Watcher},
     host::Host,
     ledger::Books,
-    scripts::{Limits, News, Scripts},
     settings::Settings,
     world::Alert,
 };
@@ -55,16 +55,16 @@ impl Session {
         let books = root::reader(&store)?;
         let (mut failed, mut news) = (None, None);
         let driver = Driver::start_watched(store, config, watchers, |handle| {
-            let scripts = agents.map(|agents| {
+            let runner = agents.map(|agents| {
                 let ways = (handle.clone(), Box::new(books) as Box<dyn Books>);
-                Scripts::new(secrets::vault(&folder), node, agents, Limits::from(settings), results.clone(), ways)
+                Runner::new(secrets::vault(&folder), node, agents, Limits::from(settings), results.clone(), ways)
             });
-            let scripts = scripts.transpose().unwrap_or_else(|error| {
+            let runner = runner.transpose().unwrap_or_else(|error| {
                 failed = Some(error);
                 None
             });
-            news = scripts.as_ref().map(Scripts::news);
-            Host::new(floor_ms, results, scripts, handle.late(), alert)
+            news = runner.as_ref().map(Runner::news);
+            Host::new(floor_ms, results, runner, handle.late(), alert)
         })?;
         if let Some(error) = failed {
             return Err(Error::new(Code::StoreIo, format!("cannot watch over agents: {error}")));

@@ -11,8 +11,8 @@ use relaymesh_api::{
     time,
 };
 use relaymesh_runtime::{
+    agents::sweep_folders,
     driver::{Caller, Command, Handle},
-    scripts,
     upkeep::{self, Retention},
 };
 use relaymesh_store::Reader as _;
@@ -78,7 +78,7 @@ fn round(root: &Path, retention: Retention, ask: upkeep::Ask<'_, Error>) -> Resu
     // A checkpoint is an op: one that lets go of nothing would make the log longer.
     let ops = if purged > 0 { upkeep::compact(ask, &mut |_| {})?.ops } else { 0 };
     let mut reader = SqliteReader::open(root)?;
-    let folders = scripts::sweep_folders(root, &mut |task| Ok::<_, Failed>(reader.task(task)?.is_some()));
+    let folders = sweep_folders(root, &mut |task| Ok::<_, Failed>(reader.task(task)?.is_some()));
     Ok(Done { keys, purged, ops, folders: folders.map_err(|Failed(error)| error)? })
 }
 

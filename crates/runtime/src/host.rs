@@ -1,9 +1,9 @@
 //! The world of a real machine.
 
 use crate::{
+    agents::{self, Runner},
     builtin::Builtin,
     clock::{Clock, Jump, Now, System},
-    scripts::{self, Scripts},
     world::{Alert, Late, Outcome, Pool, Work, World},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
@@ -11,23 +11,23 @@ use relaymesh_agents::{End, schema};
 use relaymesh_core::{content::Media, id::StepId, name::Name, task::spec::StepSpec};
 use relaymesh_store::{Blobs, Content};
 
-/// The clocks of this machine, its randomness, the builtin agents, and those that are processes.
+/// The clocks of this machine, its randomness, the builtin agents, and those of the root.
 pub struct Host<B> {
     clock: Clock<System>,
     rng: StdRng,
     builtin: Builtin,
-    scripts: Option<Scripts<B>>,
+    runner: Option<Runner<B>>,
     alert: Box<dyn FnMut(Alert) + Send>,
     blobs: B,
 }
 
 impl<B: Blobs> Host<B> {
     /// A world whose time starts no earlier than `floor_ms`. Long results go to `blobs`, outcomes that come late to
-    /// `finished`, alerts to `alert`. Without `scripts` there are the builtin agents alone.
+    /// `finished`, alerts to `alert`. Without `runner` there are the builtin agents alone.
     pub fn new(
         floor_ms: u64,
         blobs: B,
-        scripts: Option<Scripts<B>>,
+        runner: Option<Runner<B>>,
         finished: Late,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Self {
@@ -35,7 +35,7 @@ impl<B: Blobs> Host<B> {
             clock: Clock::new(System, floor_ms),
             rng: StdRng::from_rng(&mut rand::rng()),
             builtin: Builtin::new(finished),
-            scripts,
+            runner,
             alert: Box::new(alert),
             blobs,
         }
@@ -56,35 +56,35 @@ impl<B: Blobs> World for Host<B> {
     }
 
     fn knows(&self, agent: &Name) -> bool {
-        Builtin::knows(agent) || self.scripts.as_ref().is_some_and(|scripts| scripts.knows(agent))
+        Builtin::knows(agent) || self.runner.as_ref().is_some_and(|runner| runner.knows(agent))
     }
 
     fn pools(&self, agent: &Name) -> &[Pool] {
-        self.scripts.as_ref().map_or(&[], |scripts| scripts.pools(agent))
+        self.runner.as_ref().map_or(&[], |runner| runner.pools(agent))
     }
 
     fn asks(&self, agent: &Name) -> bool {
-        self.scripts.as_ref().is_some_and(|scripts| scripts.asks(agent))
+        self.runner.as_ref().is_some_and(|runner| runner.asks(agent))
     }
 
     fn impose(&self, step: &mut StepSpec, input: Option<&Content>) {
-        if let Some(scripts) = &self.scripts {
-            scripts.impose(step, input);
+        if let Some(runner) = &self.runner {
+            runner.impose(step, input);
         }
     }
 
     fn refresh(&mut self) -> bool {
-        self.scripts.as_mut().is_some_and(Scripts::refresh)
+        self.runner.as_mut().is_some_and(Runner::refresh)
     }
 
     fn hold(&mut self, agent: &Name, reason: &str, until_ms: Option<u64>, alone: bool) -> Option<u64> {
         let now_ms = self.now().wall_ms;
-        self.scripts.as_mut()?.hold(agent, reason, (until_ms, alone), now_ms)
+        self.runner.as_mut()?.hold(agent, reason, (until_ms, alone), now_ms)
     }
 
     fn held_until(&mut self) -> Option<u64> {
         let now_ms = self.now().wall_ms;
-        self.scripts.as_mut()?.held_until(now_ms)
+        self.runner.as_mut()?.held_until(now_ms)
     }
 
     fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {
@@ -109,25 +109,25 @@ impl<B: Blobs> World for Host<B> {
     }
 
     fn start(&mut self, work: Work) -> Option<Outcome> {
-        if let Some(scripts) = self.scripts.as_ref().filter(|scripts| scripts.knows(&work.agent)) {
-            return scripts.start(work, self.clock.now().wall_ms);
+        if let Some(runner) = self.runner.as_ref().filter(|runner| runner.knows(&work.agent)) {
+            return runner.start(work, self.clock.now().wall_ms);
         }
         let schema = work.terms.as_ref().and_then(|terms| terms.result_schema.clone());
         let outcome = self.builtin.start(work)?;
         if let (Some(schema), Outcome::Done { media, result: Content::Inline(bytes) }) = (&schema, &outcome) {
-            return Some(scripts::outcome(
+            return Some(agents::outcome(
                 schema::held_to(schema, End::Done { media: *media, result: bytes.clone() }),
                 &self.blobs,
             ));
         }
         let Outcome::Done { media, result: Content::Inline(result) } = outcome else { return Some(outcome) };
-        Some(scripts::outcome(End::Done { media, result }, &self.blobs))
+        Some(agents::outcome(End::Done { media, result }, &self.blobs))
     }
 
     fn stop(&mut self, step: StepId, epoch: u32) {
         self.builtin.stop(step, epoch);
-        if let Some(scripts) = &self.scripts {
-            scripts.stop(step, epoch);
+        if let Some(runner) = &self.runner {
+            runner.stop(step, epoch);
         }
     }
 

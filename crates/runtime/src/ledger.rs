@@ -7,7 +7,7 @@
 //! Only agents that use a model, or have a budget of their own, are counted: whoever starts `true` a thousand times a second does not pay
 //! for it.
 
-use relaymesh_agents::{Budgets, Meter, Script, tool::Usage};
+use relaymesh_agents::{Budgets, Meter, Terms, tool::Usage};
 use relaymesh_core::{
     budget::{Amount, Budget, Excess},
     id::TaskId,
@@ -123,18 +123,18 @@ impl Ledger {
     pub(crate) fn open(
         &self,
         payer: Payer,
-        script: &Script,
+        terms: &Terms,
         budgets: &Budgets,
         now_ms: u64,
     ) -> Result<Option<Account>, Over> {
-        if !script.llm && script.budget == relaymesh_agents::AgentBudgets::default() {
+        if !terms.llm && terms.budget == relaymesh_agents::AgentBudgets::default() {
             return Ok(None);
         }
         let bounds = [
             (Bound::Task, budgets.task),
-            (Bound::TaskByAgent, script.budget.task),
+            (Bound::TaskByAgent, terms.budget.task),
             (Bound::DayOfNamespace, budgets.namespaces.get(&payer.namespace).copied().unwrap_or_default()),
-            (Bound::DayOfAgent, script.budget.day),
+            (Bound::DayOfAgent, terms.budget.day),
             (Bound::Day, budgets.day),
         ];
         let bounds: Arc<[_]> = bounds.into_iter().filter(|(_, budget)| !budget.is_unbounded()).collect();

@@ -2,12 +2,13 @@
 //!
 //! [`driver`] takes commands, decides them with the kernel, commits them in batches and answers when they are durable.
 //! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents
-//! and those that are processes ([`scripts`]).
+//! and those of the root ([`agents`]).
 //! The [`ledger`] knows what they have used, and what they may use.
 //! [`post`] has messages dealt with by agents that run here, [`bus`] lets programs take part that can do no more than rename files.
 //! [`settings`] are what operators may change, [`secrets`] what nobody may see.
 //! [`spread`] counts what takes how long. [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
+pub mod agents;
 pub mod builtin;
 pub mod bus;
 pub mod clock;
@@ -18,7 +19,6 @@ mod inference;
 pub mod ledger;
 pub mod post;
 pub mod rebuild;
-pub mod scripts;
 pub mod secrets;
 pub mod settings;
 pub mod spread;

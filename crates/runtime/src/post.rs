@@ -153,7 +153,7 @@ impl<R: Reader, B: Blobs> Post<R, B> {
 
     /// Whether messages for this agent are taken here.
     fn delivers(&self, agent: &Name) -> bool {
-        Builtin::knows(agent) || self.agents.get(agent).is_some_and(|script| !script.inbox)
+        Builtin::knows(agent) || self.agents.get(agent).is_some_and(|agent| !agent.is_inbox())
     }
 
     /// Takes up what an earlier life of this node held.

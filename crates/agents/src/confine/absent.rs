@@ -1,7 +1,7 @@
 //! Where there is no Landlock.
 
 use super::{Confinement, Level};
-use crate::config::Script;
+use crate::agent::Process;
 use std::{io, path::Path};
 
 /// Never made.
@@ -21,7 +21,7 @@ impl Warden {
         Self
     }
 
-    pub(crate) fn fence(&self, _: &Script, _: &Path) -> io::Result<Option<Fence>> {
+    pub(crate) fn fence(&self, _: &Process, _: &Path, _: &[std::path::PathBuf]) -> io::Result<Option<Fence>> {
         Ok(None)
     }
 }

@@ -1,7 +1,7 @@
 //! The fence of one attempt.
 
 use super::{Confine, Confinement, Level, own_folders, sight::Sight};
-use crate::config::Script;
+use crate::agent::Process;
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr as _, RulesetCreated,
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
@@ -78,8 +78,8 @@ impl Warden {
     }
 
     /// The fence of an attempt that works in this folder and may write to these places besides. `None`: it has none, as its entry or this machine has it.
-    pub(crate) fn fence(&self, script: &Script, folder: &Path, also: &[PathBuf]) -> io::Result<Option<Fence>> {
-        if script.confine == Confine::Off || machine().level == Level::None {
+    pub(crate) fn fence(&self, process: &Process, folder: &Path, also: &[PathBuf]) -> io::Result<Option<Fence>> {
+        if process.confine == Confine::Off || machine().level == Level::None {
             return Ok(None);
         }
         let mut writes = ruleset().map_err(io::Error::other)?;
@@ -90,8 +90,8 @@ impl Warden {
             writes = rule(writes, device, in_files())?;
         }
         writes = rule(writes, &handle(folder)?, in_folders())?;
-        let own = own_folders(script);
-        for path in script.writable.iter().map(PathBuf::from).chain(own).chain(also.iter().cloned()) {
+        let own = own_folders(process);
+        for path in process.writable.iter().map(PathBuf::from).chain(own).chain(also.iter().cloned()) {
             let place = handle(&path).map_err(|error| {
                 let name = path.display();
                 io::Error::new(
@@ -102,7 +102,7 @@ impl Warden {
             let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
             writes = rule(writes, &place, if kind.is_dir() { in_folders() } else { in_files() })?;
         }
-        let is_hidden = script.confine == Confine::All && !script.opens_root;
+        let is_hidden = process.confine == Confine::All && !process.opens_root;
         let reads = is_hidden.then(|| self.sight.layer()).transpose()?.flatten();
         Ok(Some(Fence { writes, reads }))
     }

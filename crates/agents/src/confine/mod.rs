@@ -20,7 +20,7 @@ mod state;
 pub(crate) use fence::{Fence, Warden, guard};
 pub(crate) use state::{expand, own_folders};
 
-use crate::config::Script;
+use crate::agent::Process;
 use serde::{Deserialize, Deserializer, de};
 use std::fmt;
 
@@ -89,15 +89,15 @@ pub struct Confinement {
     pub why: String,
 }
 
-/// How well this agent is confined on this machine.
-pub fn level(script: &Script) -> Confinement {
+/// How well this process is confined on this machine.
+pub fn level(process: &Process) -> Confinement {
     let said = |level, why: &str| Confinement { level, why: why.to_owned() };
     let machine = machine();
-    match script.confine {
+    match process.confine {
         Confine::Off => said(Level::None, "`confine = false` in its entry"),
         Confine::All | Confine::Writes if machine.level != Level::Full => machine,
         Confine::Writes => said(Level::Partial, "`confine = \"writes\"`: it may read the files with the secrets"),
-        Confine::All if script.opens_root => said(
+        Confine::All if process.opens_root => said(
             Level::Partial,
             "the root is in a folder of its `writable`: it may change the root, and read the secrets",
         ),

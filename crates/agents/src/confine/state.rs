@@ -1,7 +1,8 @@
 //! Where agent tools keep what they know, and what `~` means to an agent.
 
-use crate::{config::Script, tool::Tool};
+use crate::{agent::Process, tool::Tool};
 use std::{
+    collections::BTreeMap,
     io,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
@@ -37,23 +38,23 @@ fn places(tool: Tool) -> &'static [Place] {
 }
 
 /// A variable as this agent has it.
-fn variable(script: &Script, name: &str) -> Option<PathBuf> {
-    let passed = || script.env.iter().any(|known| known == name).then(|| std::env::var_os(name)).flatten();
-    script.set.get(name).map(PathBuf::from).or_else(|| passed().map(PathBuf::from)).filter(|path| path.is_absolute())
+fn variable(process: &Process, name: &str) -> Option<PathBuf> {
+    let passed = || process.env.iter().any(|known| known == name).then(|| std::env::var_os(name)).flatten();
+    process.set.get(name).map(PathBuf::from).or_else(|| passed().map(PathBuf::from)).filter(|path| path.is_absolute())
 }
 
-/// The agent's home folder.
-fn home(script: &Script) -> Option<PathBuf> {
+/// The home folder of an agent with these variables.
+fn home(set: &BTreeMap<String, String>) -> Option<PathBuf> {
     let usual = || std::env::var_os("HOME").map(PathBuf::from);
-    script.set.get("HOME").map(PathBuf::from).or_else(usual).filter(|home| home.is_absolute())
+    set.get("HOME").map(PathBuf::from).or_else(usual).filter(|home| home.is_absolute())
 }
 
 /// The path that this word of `writable` means: `~` is the agent's home folder, and what is relative is beside `agents.toml`.
-pub(crate) fn expand(word: &str, script: &Script, beside: &Path) -> Result<PathBuf, String> {
+pub(crate) fn expand(word: &str, set: &BTreeMap<String, String>, beside: &Path) -> Result<PathBuf, String> {
     let missing = || format!("`{word}` in `writable` needs a HOME");
     let path = match word.strip_prefix('~') {
-        Some("") => home(script).ok_or_else(missing)?,
-        Some(rest) if rest.starts_with('/') => home(script).ok_or_else(missing)?.join(&rest[1..]),
+        Some("") => home(set).ok_or_else(missing)?,
+        Some(rest) if rest.starts_with('/') => home(set).ok_or_else(missing)?.join(&rest[1..]),
         Some(_) => return Err(format!("`{word}` in `writable`: another user's home folder is not looked up")),
         None => std::path::absolute(beside).map_err(|error| error.to_string())?.join(word),
     };
@@ -64,18 +65,18 @@ pub(crate) fn expand(word: &str, script: &Script, beside: &Path) -> Result<PathB
 }
 
 /// The places of the agent's tool, made if they are not there: the tool would make them itself, and cannot from behind a fence.
-pub(crate) fn own_folders(script: &Script) -> Vec<PathBuf> {
-    let Some((tool, home)) = script.tool.zip(home(script)) else { return Vec::new() };
+pub(crate) fn own_folders(process: &Process) -> Vec<PathBuf> {
+    let Some((setup, home)) = process.tool().zip(home(&process.set)) else { return Vec::new() };
     let folder = |path: PathBuf| made(&path).is_ok().then_some(path);
     let place = |place: &Place| match place {
-        Place::Folder(name, usual) => folder(name.and_then(|name| variable(script, name)).unwrap_or(home.join(usual))),
-        Place::File(name, ..) if variable(script, name).is_some() => None,
+        Place::Folder(name, usual) => folder(name.and_then(|name| variable(process, name)).unwrap_or(home.join(usual))),
+        Place::File(name, ..) if variable(process, name).is_some() => None,
         Place::File(_, usual, first) => {
             let file = home.join(usual);
             (file.exists() || std::fs::write(&file, first).is_ok()).then_some(file)
         }
     };
-    places(tool).iter().filter_map(place).collect()
+    places(setup.tool).iter().filter_map(place).collect()
 }
 
 fn made(folder: &Path) -> io::Result<()> {
@@ -89,9 +90,9 @@ fn made(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn script(extra: &str) -> Script {
+    fn process(extra: &str) -> Process {
         let agents = crate::Agents::parse(&format!("[agents.a]\n{extra}\n"), Path::new("/nowhere")).unwrap();
-        agents.get(&"a".parse().unwrap()).unwrap().clone()
+        agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone()
     }
 
     #[test]
@@ -99,7 +100,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         let with =
-            |tool: &str, more: &str| script(&format!("tool = \"{tool}\"\nset = {{ HOME = {:?}{more} }}", home.path()));
+            |tool: &str, more: &str| process(&format!("tool = \"{tool}\"\nset = {{ HOME = {:?}{more} }}", home.path()));
         assert_eq!(own_folders(&with("codex", "")), [at(".codex")]);
         assert_eq!(own_folders(&with("claude", "")), [at(".claude"), at(".claude.json")]);
         assert_eq!(std::fs::read_to_string(at(".claude.json")).unwrap(), "{}\n");
@@ -107,13 +108,14 @@ mod tests {
         assert_eq!(own_folders(&with("claude", &elsewhere)), [at("c")]);
         assert_eq!(own_folders(&with("opencode", "")).len(), 4);
         assert!(at(".config/opencode").is_dir());
-        assert_eq!(own_folders(&script("command = [\"sh\"]")), Vec::<PathBuf>::new());
+        assert_eq!(own_folders(&process("command = [\"sh\"]")), Vec::<PathBuf>::new());
     }
 
     #[test]
     fn words_of_writable_become_paths() {
-        let script = script("command = [\"sh\"]\nset = { HOME = \"/home/x\" }");
-        let path = |word: &str| expand(word, &script, Path::new("/root/of")).map(|path| path.display().to_string());
+        let process = process("command = [\"sh\"]\nset = { HOME = \"/home/x\" }");
+        let path =
+            |word: &str| expand(word, &process.set, Path::new("/root/of")).map(|path| path.display().to_string());
         assert_eq!(path("~").unwrap(), "/home/x");
         assert_eq!(path("~/.cache").unwrap(), "/home/x/.cache");
         assert_eq!(path("out").unwrap(), "/root/of/out");

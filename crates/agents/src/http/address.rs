@@ -9,6 +9,7 @@ use std::{
     collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
+use url::{Host, Url};
 
 /// Addresses that are refused unless they are let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -53,6 +54,15 @@ pub fn vet(address: IpAddr, allowed: &Allowed, is_plain: bool) -> Result<(), Ref
         }
         Kind::Public if is_plain => refused("is public, and `http://` would be read by anybody: use `https://`".into()),
         Kind::Public | Kind::Within(_) => Ok(()),
+    }
+}
+
+/// The address in the place of a name in a url.
+pub fn of(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     answer::Answer,
+    calls::Launch,
     client::{self, Clients},
     config::{Api, Http},
     limit, request, sse,
@@ -11,7 +12,7 @@ use crate::{
     ended::{Ended, Inference, Meter},
     judge::{self, End},
     output::Tap,
-    pool::{Given, Launch},
+    pool::Given,
     redact::Redactor,
     schema,
     secret::Secret,
@@ -24,7 +25,7 @@ use reqwest::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING},
 };
 use serde_json::Value;
-use std::{fs::DirBuilder, future::pending, os::unix::fs::DirBuilderExt as _, time::Duration};
+use std::{fs::DirBuilder, future::pending, os::unix::fs::DirBuilderExt as _, sync::Arc, time::Duration};
 use tokio::{
     sync::oneshot,
     task::spawn_blocking,
@@ -68,7 +69,7 @@ fn failed(error: impl Into<String>, retryable: bool) -> End {
 
 /// An attempt whose request is made.
 struct Call {
-    http: Http,
+    http: Arc<Http>,
     secrets: Vec<Secret>,
     /// The answer as it came.
     raw: Tap,
@@ -86,8 +87,7 @@ struct Call {
 }
 
 async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilder), End> {
-    let Launch { script, files, input, env, meter, key, result_schema: schema, .. } = launch;
-    let http = script.http.clone().ok_or_else(|| failed("it has no `url`", false))?;
+    let Launch { http, files, input, env, meter, key, result_schema: schema } = launch;
     let folder = files.parent().map(std::path::Path::to_owned).unwrap_or_default();
     let ready = spawn_blocking(move || {
         let given = input().map_err(|error| failed(error, false))?;
@@ -110,7 +110,7 @@ async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilde
     let raw = Tap::piped_by_nobody(path(watch::STDOUT), Redactor::new(&secrets), http.body_bytes_max);
     let voice = Voice::new(path(watch::STDERR), &secrets);
     let (answer, told) = (Answer::new(http.api), Usage::default());
-    let text_bytes_max = script.output_bytes_max;
+    let text_bytes_max = http.output_bytes_max;
     let call = Call { http, secrets, raw, voice, answer, wants_json, schema, text_bytes_max, meter, told, asked };
     Ok((call, request))
 }
@@ -260,7 +260,7 @@ impl Call {
             let hint = "let it send `content-length`, or JSON";
             return Err(failed(format!("nobody knows whether its answer is whole: {hint}"), false));
         }
-        Ok(judge::result(body, None))
+        Ok(judge::result(body, false))
     }
 
     /// Tells people and the meter.

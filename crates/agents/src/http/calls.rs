@@ -4,16 +4,17 @@
 //! one, which is started with the first attempt; before that there is nothing. What may keep a thread (a name that is looked up, a secret or a
 //! result on a disk) is done beside it.
 
-use super::{call, client::Clients};
+use super::{Http, call, client::Clients};
 use crate::{
-    ended::Ended,
+    ended::{Ended, Meter},
     judge::End,
-    pool::{Key, Launch, locked},
+    pool::{Input, Key, locked},
 };
 use relaymesh_core::id::StepId;
 use std::{
     collections::BTreeMap,
     io,
+    path::PathBuf,
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
     time::Duration,
@@ -27,6 +28,24 @@ use tokio::{
 const BESIDE_MAX: usize = 8;
 /// How long attempts that are stopped have to say so when everything ends.
 const CLOSE: Duration = Duration::from_secs(3);
+
+/// An attempt to be made.
+pub struct Launch {
+    /// Which.
+    pub key: Key,
+    /// The agent's server.
+    pub http: Arc<Http>,
+    /// How the files with what it says are called, but for their last part.
+    pub files: PathBuf,
+    /// Gives what is sent, and its secrets. It is asked beside the thread of all attempts, for the bytes may lie on a disk.
+    pub input: Input,
+    /// Variables of the attempt, which become headers.
+    pub env: Vec<(String, String)>,
+    /// What it may use.
+    pub meter: Meter,
+    /// What its result must be like: a JSON schema, as text.
+    pub result_schema: Option<String>,
+}
 
 /// Makes attempts of agents that are reached by HTTP. Dropped, it ends all of them.
 pub struct Calls {

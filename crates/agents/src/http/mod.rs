@@ -22,6 +22,6 @@ mod request;
 pub mod sse;
 mod voice;
 
-pub use calls::Calls;
+pub use calls::{Calls, Launch};
 pub use client::{cause, prepare_tls};
 pub use config::{Api, Http};

@@ -140,7 +140,7 @@ mod tests {
     fn http(text: &str) -> Http {
         let text = format!("[agents.a]\n{text}\n");
         let agents = crate::Agents::parse(&text, Path::new("/nowhere")).unwrap();
-        agents.get(&"a".parse().unwrap()).unwrap().http.clone().unwrap()
+        agents.get(&"a".parse().unwrap()).unwrap().http().unwrap().clone()
     }
 
     fn sent(text: &str, input: &str) -> Value {

@@ -42,6 +42,26 @@ pub enum Tool {
     Generic,
 }
 
+/// An agent tool, as an agent uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// Which tool.
+    pub tool: Tool,
+    /// The model, as the tool calls it.
+    pub model: Option<String>,
+    /// More words for the tool.
+    pub args: Vec<String>,
+    /// How [`Tool::Generic`] is understood; the others are known.
+    pub generic: Option<Box<Generic>>,
+}
+
+impl Setup {
+    /// Whether its prompt is its last word, where others can see it.
+    pub(crate) fn is_prompted_by_argument(&self) -> bool {
+        self.generic.as_ref().is_some_and(|generic| generic.prompt == Prompt::Argument)
+    }
+}
+
 /// Takes in what a tool says, line by line.
 #[derive(Debug)]
 pub struct Transcript {

@@ -1,8 +1,7 @@
 //! How a tool is run: its words on the command line, its prompt, and the conversation that it begins or goes on with.
 
-use super::{Event, Generic, Said, Stop, Tool, Transcript, Usage, patience::Patience};
+use super::{Event, Said, Setup, Stop, Tool, Transcript, Usage, patience::Patience};
 use crate::{
-    config::Script,
     ended::{Ended, Inference},
     judge::End,
     output,
@@ -75,11 +74,11 @@ impl Tool {
     }
 
     /// The words after the program. All that are known here read their prompt from stdin.
-    fn words(self, script: &Script, conversation: &Conversation, wanted: Option<&Wanted>) -> Vec<String> {
+    fn words(self, setup: &Setup, conversation: &Conversation, wanted: Option<&Wanted>) -> Vec<String> {
         if self == Self::Generic {
-            return generic_words(script, conversation);
+            return generic_words(setup, conversation);
         }
-        let model = script.model.as_deref();
+        let model = setup.model.as_deref();
         let id = conversation.id.as_deref();
         let goes_on = conversation.goes_on;
         let (begin, session, model_flag, end): (&[&str], Option<&str>, _, &[&str]) = match self {
@@ -106,7 +105,7 @@ impl Tool {
             (Self::Claude, Some(wanted)) => words.extend(["--json-schema", &wanted.schema]),
             (Self::Codex | Self::Claude | Self::Gemini | Self::Opencode | Self::Aider | Self::Generic, _) => {}
         }
-        words.extend(script.args.iter().map(String::as_str));
+        words.extend(setup.args.iter().map(String::as_str));
         if self == Self::Codex {
             words.extend(id.filter(|_| goes_on));
             words.push("-"); // the prompt is on stdin
@@ -116,9 +115,9 @@ impl Tool {
 }
 
 /// The words of a tool that is not known here. A prompt that is one of them comes later.
-fn generic_words(script: &Script, conversation: &Conversation) -> Vec<String> {
-    let mut words = script.args.clone();
-    if let (true, Some(id), Some(cli)) = (conversation.goes_on, &conversation.id, &script.cli) {
+fn generic_words(setup: &Setup, conversation: &Conversation) -> Vec<String> {
+    let mut words = setup.args.clone();
+    if let (true, Some(id), Some(cli)) = (conversation.goes_on, &conversation.id, &setup.generic) {
         words.extend(cli.resume.iter().map(|word| word.replace("{session}", id)));
     }
     words
@@ -175,7 +174,8 @@ struct Kept {
 impl Run {
     /// A run of this tool. It goes on with the conversation that is kept in the file, if there is one; otherwise it begins one, and its id is on
     /// the disk before the tool runs. `tag` is of this attempt and no other.
-    pub(crate) fn new(tool: Tool, kept: PathBuf, tag: &str) -> io::Result<Self> {
+    pub(crate) fn new(setup: &Setup, kept: PathBuf, tag: &str) -> io::Result<Self> {
+        let tool = setup.tool;
         let before = std::fs::read(&kept).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
         let (conversation, before) = match before {
             Some(Kept { id, is_there: true, used }) if tool != Tool::Aider => {
@@ -186,10 +186,18 @@ impl Run {
         if let (false, Some(id)) = (conversation.goes_on, &conversation.id) {
             keep(&kept, &Kept { id: id.clone(), is_there: false, used: Usage::default() })?;
         }
+        let (conversation, transcript) = match &setup.generic {
+            // Nobody has said how it goes on with a conversation.
+            Some(generic) if generic.resume.is_empty() => {
+                (Conversation::default(), Transcript::generic(generic.clone()))
+            }
+            Some(generic) => (conversation, Transcript::generic(generic.clone())),
+            None => (conversation, Transcript::new(tool)),
+        };
         Ok(Self {
             conversation,
             kept,
-            transcript: Transcript::new(tool),
+            transcript,
             line: Vec::new(),
             aside: Vec::new(),
             patience: Patience::default(),
@@ -199,15 +207,6 @@ impl Run {
             before,
             told: Usage::default(),
         })
-    }
-
-    /// It is a tool that is not known here, and is understood like this.
-    pub(crate) fn understand(&mut self, generic: &Generic) {
-        self.transcript = Transcript::generic(Box::new(generic.clone()));
-        if generic.resume.is_empty() {
-            // Nobody has said how it goes on with a conversation.
-            self.conversation = Conversation::default();
-        }
     }
 
     /// Its result must be like this.
@@ -221,13 +220,13 @@ impl Run {
     }
 
     /// What it is asked, for whoever looks at it later.
-    pub(crate) fn asked(&mut self, prompt: &str, script: &Script) {
+    pub(crate) fn asked(&mut self, prompt: &str, setup: &Setup) {
         let word = |name: &str, value: Value| (name.to_owned(), value);
         self.asked.prompt = prompt.into();
-        self.asked.model = script.model.clone().unwrap_or_default();
+        self.asked.model = setup.model.clone().unwrap_or_default();
         self.asked.parameters = Map::from_iter([
             word("tool", self.transcript.tool.program().into()),
-            word("args", script.args.clone().into()),
+            word("args", setup.args.clone().into()),
             word("goes_on", self.conversation.goes_on.into()),
         ]);
     }
@@ -244,8 +243,8 @@ impl Run {
     }
 
     /// The words after the program.
-    pub(crate) fn words(&self, tool: Tool, script: &Script) -> Vec<String> {
-        tool.words(script, &self.conversation, self.wanted.as_ref())
+    pub(crate) fn words(&self, setup: &Setup) -> Vec<String> {
+        setup.tool.words(setup, &self.conversation, self.wanted.as_ref())
     }
 
     /// What the tool reads: the prompt that the input has.
@@ -409,10 +408,14 @@ fn keep(path: &Path, kept: &Kept) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn script(extra: &str) -> Script {
+    fn agent(extra: &str) -> crate::Agent {
         let text = format!("[agents.a]\n{extra}\n");
         let agents = crate::Agents::parse(&text, Path::new("/nowhere")).unwrap();
         agents.get(&"a".parse().unwrap()).unwrap().clone()
+    }
+
+    fn codex() -> Setup {
+        Setup { tool: Tool::Codex, model: None, args: Vec::new(), generic: None }
     }
 
     #[test]
@@ -441,15 +444,16 @@ mod tests {
             ),
         ];
         for (tool, first, later) in cases {
-            let script = script(&format!("tool = \"{}\"\nmodel = \"m\"\nargs = [\"-x\"]", tool.program()));
-            assert_eq!((script.command.as_slice(), script.llm), (&[tool.program().to_owned()][..], true));
+            let agent = agent(&format!("tool = \"{}\"\nmodel = \"m\"\nargs = [\"-x\"]", tool.program()));
+            let (process, setup) = (agent.process().unwrap(), agent.tool().unwrap());
+            assert_eq!((process.command.as_slice(), agent.terms.llm), (&[tool.program().to_owned()][..], true));
             let kept = folder.path().join(tool.program());
-            let mut run = Run::new(tool, kept.clone(), "n/1.1").unwrap();
+            let mut run = Run::new(setup, kept.clone(), "n/1.1").unwrap();
             let id = run.conversation.id.clone().unwrap_or_else(|| "ID".to_owned());
-            assert_eq!(run.words(tool, &script).join(" "), first.replace("ID", &id));
+            assert_eq!(run.words(setup).join(" "), first.replace("ID", &id));
             assert_eq!(run.prompt("\"do it\""), "do it");
             // Nobody has said that there is such a conversation: the next attempt begins another.
-            assert!(!Run::new(tool, kept.clone(), "n/1.2").unwrap().conversation.goes_on);
+            assert!(!Run::new(setup, kept.clone(), "n/1.2").unwrap().conversation.goes_on);
             let (kind, field) = match tool {
                 Tool::Codex => ("thread.started", "thread_id"),
                 Tool::Opencode => ("step_start", "sessionID"),
@@ -458,8 +462,8 @@ mod tests {
             };
             let line = format!("{{\"type\":\"{kind}\",\"{field}\":\"{id}\"}}\n");
             run.take_in(line.as_bytes());
-            let again = Run::new(tool, kept.clone(), "n/1.3").unwrap();
-            assert_eq!(again.words(tool, &script).join(" "), later.replace("ID", &id));
+            let again = Run::new(setup, kept.clone(), "n/1.3").unwrap();
+            assert_eq!(again.words(setup).join(" "), later.replace("ID", &id));
             assert_eq!(again.prompt("\"do it\""), GO_ON);
             // It says nothing of the conversation: it is gone, and the next attempt begins anew.
             again.judge(End::Failed { error: "no such conversation".to_owned(), retryable: true });
@@ -470,7 +474,7 @@ mod tests {
     #[test]
     fn the_prompt_is_in_the_input() {
         let folder = tempfile::tempdir().unwrap();
-        let run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
+        let run = Run::new(&codex(), folder.path().join("s"), "t").unwrap();
         for (input, prompt) in [
             ("\"say hello\"", "say hello"),
             ("{\"prompt\":\"say hello\"}", "say hello"),
@@ -495,7 +499,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let done = || End::Done { media: Media::Json, result: b"null".to_vec() };
         let end = |name: &str, judged: End| {
-            let mut run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
+            let mut run = Run::new(&codex(), folder.path().join("s"), "t").unwrap();
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recorded/{name}.jsonl"));
             run.take_in(&std::fs::read(path).unwrap());
             let _ = std::fs::remove_file(folder.path().join("s"));
@@ -506,7 +510,7 @@ mod tests {
         assert_eq!(end("codex.say", exit.clone()), exit);
         let error = "stream disconnected before completion: error sending request".to_owned();
         assert_eq!(end("codex.cut", exit.clone()), End::Failed { error, retryable: true });
-        let mut run = Run::new(Tool::Codex, folder.path().join("s"), "t").unwrap();
+        let mut run = Run::new(&codex(), folder.path().join("s"), "t").unwrap();
         run.take_in(b"{\"type\":\"turn.started\"}\n");
         let End::Failed { error, .. } = run.judge(done()).end else { panic!("half a stream is no result") };
         assert!(error.contains("cut off"), "{error}");

@@ -10,7 +10,7 @@ use relaymesh_core::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
@@ -46,7 +46,7 @@ impl Rig {
         let key = (StepId { task: TaskId::from_bytes([1; 16]), index }, 1);
         self.pool.as_ref().unwrap().launch(Launch {
             key,
-            script: Arc::new(agents.get(&"a".parse().unwrap()).unwrap().clone()),
+            process: agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone().into(),
             folder: self.attempt(index),
             files: self.attempt(index),
             input: Box::new({

@@ -31,7 +31,7 @@ pub fn prepare(
     let mut prepared = request.prepare(namespace, key, trace_id).map_err(|error| refused(&error, request))?;
     for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
         if is_silent(step) {
-            let agent = agents.get(&step.agent).map_or(otherwise, |script| script.retry.policy(otherwise));
+            let agent = agents.get(&step.agent).map_or(otherwise, |agent| agent.terms.retry.policy(otherwise));
             spec.retry = step.retry.policy(agent);
         }
     }

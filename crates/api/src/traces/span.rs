@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::trace::v1::{
     status::StatusCode,
 };
 use otlp::{Span, id, number, text};
-use relaymesh_agents::Agents;
+use relaymesh_agents::{Agent, Agents};
 use relaymesh_core::{
     name::Name,
     task::{Outcome, Status, Step, Task, TaskRows, artifact::inference::KIND},
@@ -92,8 +92,8 @@ fn whole(rows: &TaskRows, (index, step): (u16, &Step)) -> Option<Span> {
 fn attempt(rows: &TaskRows, (index, step): (u16, &Step), epoch: u32, agents: &Agents) -> Option<Span> {
     let ended = step.history.iter().find(|attempt| attempt.epoch == epoch)?;
     let (task, of, agent) = (&rows.task, rows.step_id(index), &step.spec.agent);
-    let script = agents.get(agent);
-    let is_far = script.is_some_and(|script| script.http.is_some());
+    let known = agents.get(agent);
+    let is_far = known.is_some_and(|agent| agent.http().is_some());
     let mut attributes = about(&step.spec.name, agent);
     attributes.extend([
         id("relaymesh.task.id", task.id),
@@ -105,13 +105,13 @@ fn attempt(rows: &TaskRows, (index, step): (u16, &Step), epoch: u32, agents: &Ag
         attributes.push(text("error.type", ended.outcome.to_string().to_ascii_lowercase()));
     }
     let asked = step.output_artifacts.iter().find(|left| left.epoch == epoch && left.kind.as_str() == KIND);
-    let is_model = asked.is_some() || script.is_some_and(|script| script.llm);
+    let is_model = asked.is_some() || known.is_some_and(|agent| agent.terms.llm);
     if is_model {
         attributes.push(text("gen_ai.operation.name", "invoke_agent".to_owned()));
         attributes.push(id("gen_ai.agent.name", agent));
-        attributes.extend(script.map(|script| text("gen_ai.provider.name", Agents::provider(agent, script))));
-        let model = script.and_then(|script| script.http.as_ref().map_or(&script.model, |http| &http.model).clone());
-        attributes.extend(model.map(|model| text("gen_ai.request.model", model)));
+        attributes.extend(known.map(|agent| text("gen_ai.provider.name", agent.terms.provider.clone())));
+        let model = known.and_then(Agent::model);
+        attributes.extend(model.map(|model| text("gen_ai.request.model", model.to_owned())));
     }
     for (word, value) in asked.iter().flat_map(|asked| &asked.about) {
         attributes.extend(used(word, value));

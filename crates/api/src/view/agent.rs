@@ -1,7 +1,7 @@
 //! Agents: the builtin ones and those of the root.
 
 use crate::time;
-use relaymesh_agents::{Agents, Script};
+use relaymesh_agents::{Agent, Agents, Kind, Protocol};
 use relaymesh_core::name::Name;
 use relaymesh_runtime::{
     builtin::{AGENTS, Builtin},
@@ -37,8 +37,8 @@ pub struct Own {
     pub command: Vec<String>,
     /// Where it is reached.
     pub url: Option<String>,
-    /// How many at once.
-    pub concurrency: usize,
+    /// How many at once; null if nothing runs here.
+    pub concurrency: Option<usize>,
     /// What people say about it.
     pub labels: BTreeMap<Name, String>,
     /// Until when it gets no work.
@@ -66,30 +66,32 @@ pub fn list(agents: &Agents, root: &Path) -> Vec<Shown> {
         about: (*about).to_owned(),
         own: None,
     });
-    let scripts = agents.iter().filter(|(name, _)| !Builtin::knows(name));
-    let scripts = scripts.map(|(name, script)| {
-        let entry = held::of(&entries, name, &Agents::provider(name, script));
+    let own = agents.iter().filter(|(name, _)| !Builtin::knows(name));
+    let own = own.map(|(name, agent)| {
+        let entry = held::of(&entries, name, &agent.terms.provider);
         let own = Own {
-            provider: Agents::provider(name, script),
-            command: script.command.clone(),
-            url: script.place(),
-            concurrency: script.concurrency,
-            labels: script.labels.clone(),
+            provider: agent.terms.provider.clone(),
+            command: agent.process().map(|process| process.command.clone()).unwrap_or_default(),
+            url: agent.http().map(|http| http.shown_url().into_owned()),
+            concurrency: agent.terms.concurrency,
+            labels: agent.terms.labels.clone(),
             held_until: entry.map(|entry| time::rfc3339(entry.until_ms)),
             held_until_ms: entry.map(|entry| entry.until_ms),
             held_because: entry.map(|entry| entry.reason.clone()),
         };
-        Shown { name: name.to_string(), kind: kind(script).to_owned(), about: script.about.clone(), own: Some(own) }
+        Shown { name: name.to_string(), kind: kind(agent).to_owned(), about: agent.terms.about.clone(), own: Some(own) }
     });
-    builtin.chain(scripts).collect()
+    builtin.chain(own).collect()
 }
 
 /// What sort of agent it is, for people: the tool itself says more than `cli`.
-pub fn kind(script: &Script) -> &'static str {
-    match script.tool {
-        _ if script.inbox => "inbox",
-        _ if script.http.is_some() => "http",
-        Some(tool) => tool.program(),
-        None => "script",
+pub fn kind(agent: &Agent) -> &'static str {
+    match &agent.kind {
+        Kind::Process(process) => match &process.protocol {
+            Protocol::Plain { .. } => "script",
+            Protocol::Tool(setup) => setup.tool.program(),
+        },
+        Kind::Http(_) => "http",
+        Kind::Inbox => "inbox",
     }
 }

@@ -10,7 +10,7 @@ use relaymesh_core::{
     content::{ContentRef, Media},
     task::{Status, Step, Task, TaskRows},
 };
-use relaymesh_runtime::scripts;
+use relaymesh_runtime::agents::said;
 use relaymesh_store::{ContentKey, Reader};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -42,7 +42,7 @@ impl View {
     /// The same with what is kept in the root about the processes of its attempts.
     pub fn with_processes(mut self, root: &Path) -> Self {
         let task = self.rows.task.id;
-        let ran = |step: &Step| Ran::read(&scripts::said(root, task, &step.spec.name, step.epoch, RAN));
+        let ran = |step: &Step| Ran::read(&said(root, task, &step.spec.name, step.epoch, RAN));
         self.ran = self.rows.steps.iter().map(ran).collect();
         self
     }

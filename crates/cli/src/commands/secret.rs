@@ -96,8 +96,8 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 
 fn list(names: &[Name], agents: &Agents, json: bool) {
     let users = |name: &Name| -> Vec<String> {
-        let uses = agents.iter().filter(|(_, script)| {
-            script.secrets.values().any(|used| used == name) || script.input_secrets.contains(name)
+        let uses = agents.iter().filter(|(_, agent)| {
+            agent.terms.secrets.values().any(|used| used == name) || agent.terms.input_secrets.contains(name)
         });
         uses.map(|(agent, _)| agent.to_string()).collect()
     };

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let budget = |name: &str| {
         let name = name.parse::<Name>().ok().filter(|_| args.days == 1)?;
         match args.by {
-            By::Agent => agents.get(&name).map(|script| script.budget.day),
+            By::Agent => agents.get(&name).map(|agent| agent.terms.budget.day),
             By::Namespace => agents.budgets().namespaces.get(&name).copied(),
             By::Task | By::Day => None,
         }

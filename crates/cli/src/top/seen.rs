@@ -6,9 +6,8 @@ use crate::{
     error::{Code, Error},
     root, time,
 };
-use relaymesh_agents::Agents;
 use relaymesh_api::local::{Client, Status};
-use relaymesh_core::{id::NodeId, name::Name};
+use relaymesh_core::id::NodeId;
 use relaymesh_runtime::held;
 use relaymesh_store::{Reader as _, StepKey};
 use relaymesh_store_sqlite::{Gauges, SqliteReader};
@@ -161,12 +160,12 @@ impl Looker {
         let held = held::entries(&self.context.root).unwrap_or_default();
         let mut found: Vec<Agent> = known
             .iter()
-            .map(|(name, script): (&Name, _)| {
-                let entry = held::of(&held, name, &Agents::provider(name, script));
+            .map(|(name, agent)| {
+                let entry = held::of(&held, name, &agent.terms.provider);
                 Agent {
                     name: name.to_string(),
                     running: running.remove(name.as_str()).unwrap_or(0),
-                    limit: Some(script.concurrency as u64),
+                    limit: agent.terms.concurrency.map(|limit| limit as u64),
                     held: entry.map(|entry| (entry.until_ms, entry.reason.clone())),
                 }
             })

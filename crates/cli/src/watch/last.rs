@@ -1,7 +1,7 @@
 //! The last line that an agent said about its progress.
 
 use relaymesh_core::{id::TaskId, name::Name};
-use relaymesh_runtime::scripts::{folder, said};
+use relaymesh_runtime::agents::{folder, said};
 use std::{
     fs::{self, File},
     io::{Read as _, Seek as _, SeekFrom},

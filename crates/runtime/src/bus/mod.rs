@@ -218,6 +218,6 @@ impl<R: Reader, B: Blobs> Bus<R, B> {
 
     /// Whether an agent of this name works here, by itself.
     fn runs_here(&self, agent: &Name) -> bool {
-        Builtin::knows(agent) || self.means.agents.get(agent).is_some_and(|script| !script.inbox)
+        Builtin::knows(agent) || self.means.agents.get(agent).is_some_and(|agent| !agent.is_inbox())
     }
 }

@@ -42,8 +42,8 @@ impl Rig {
     fn open(&self, agent: &str, namespace: &str, task: u128, now_ms: u64) -> Result<Account, Over> {
         let payer =
             Payer { namespace: namespace.parse().unwrap(), agent: agent.parse().unwrap(), task: TaskId::new(1, task) };
-        let script = self.agents.get(&payer.agent).unwrap();
-        self.ledger.open(payer, script, self.agents.budgets(), now_ms).map(Option::unwrap)
+        let agent = self.agents.get(&payer.agent).unwrap();
+        self.ledger.open(payer, &agent.terms, self.agents.budgets(), now_ms).map(Option::unwrap)
     }
 }
 
@@ -115,6 +115,6 @@ fn whoever_has_no_budget_and_no_model_is_not_counted() {
     let agents = Agents::parse("[agents.s]\ncommand = [\"x\"]\n", Path::new("/nowhere")).unwrap();
     let books = Written::default();
     let payer = Payer { namespace: "n".parse().unwrap(), agent: "s".parse().unwrap(), task: TaskId::new(1, 1) };
-    let script = agents.get(&payer.agent).unwrap().clone();
-    assert!(matches!(ledger(&books).open(payer, &script, agents.budgets(), 5), Ok(None)));
+    let agent = agents.get(&payer.agent).unwrap().clone();
+    assert!(matches!(ledger(&books).open(payer, &agent.terms, agents.budgets(), 5), Ok(None)));
 }

@@ -4,7 +4,7 @@
 //! input. So an agent is given no secret but those that its entry in `agents.toml` names.
 
 use super::{Error, Secret, Vault};
-use relaymesh_agents::{Given, Script, config::FILE as AGENTS_FILE};
+use relaymesh_agents::{Given, Terms, config::FILE as AGENTS_FILE};
 use relaymesh_core::name::Name;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,15 +14,15 @@ pub const KEY: &str = "$secret";
 
 /// What an attempt of this agent is given: its input, its variables, and what must be taken out of its output. `Err`: for people; another
 /// attempt would find the same.
-pub fn given(input: Vec<u8>, script: &Script, vault: &Vault) -> Result<Given, String> {
+pub fn given(input: Vec<u8>, terms: &Terms, vault: &Vault) -> Result<Given, String> {
     let has_references = contains(&input, b"\"$secret\"");
-    if script.secrets.is_empty() && !has_references {
+    if terms.secrets.is_empty() && !has_references {
         return Ok(input.into());
     }
     let known = vault.read().map_err(|error| error.to_string())?;
     let mut used =
-        Used { known, allowed: script.secrets.values().chain(&script.input_secrets).collect(), names: BTreeSet::new() };
-    let env = script.secrets.iter().map(|(variable, name)| Ok((variable.clone(), used.secret(name)?)));
+        Used { known, allowed: terms.secrets.values().chain(&terms.input_secrets).collect(), names: BTreeSet::new() };
+    let env = terms.secrets.iter().map(|(variable, name)| Ok((variable.clone(), used.secret(name)?)));
     let env = env.collect::<Result<Vec<_>, String>>()?;
     let stdin = if has_references { used.resolved(&input)? } else { None };
     let secrets = used.names.iter().filter_map(|name| used.known.get(name).cloned()).collect();

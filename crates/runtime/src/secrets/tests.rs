@@ -1,7 +1,7 @@
 //! The vault and the references into it.
 
 use super::*;
-use relaymesh_agents::{Agents, Given, Script};
+use relaymesh_agents::{Agents, Given, Terms};
 use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 const CANARY: &str = "canary-0123456789";
@@ -89,13 +89,13 @@ fn what_cannot_be_a_secret_is_refused() {
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }
 
-fn script(extra: &str) -> Script {
+fn terms(extra: &str) -> Terms {
     let agents = Agents::parse(&format!("[agents.a]\ncommand = [\"x\"]\n{extra}"), Path::new("/nowhere")).unwrap();
-    agents.get(&name("a")).unwrap().clone()
+    agents.get(&name("a")).unwrap().terms.clone()
 }
 
 fn given(input: &str, extra: &str, vault: &Vault) -> Result<Given, String> {
-    reference::given(input.as_bytes().to_vec(), &script(extra), vault)
+    reference::given(input.as_bytes().to_vec(), &terms(extra), vault)
 }
 
 #[test]

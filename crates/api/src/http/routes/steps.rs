@@ -18,8 +18,8 @@ use relaymesh_core::{
     trace::Context,
 };
 use relaymesh_runtime::{
+    agents::said,
     driver::{Answer, Command},
-    scripts,
     token::Bound,
     world::{Hold, Outcome},
 };
@@ -112,7 +112,7 @@ pub(super) async fn logs(
     });
     let (name, newest, is_over) = found.await?;
     let (epoch, offset) = (query.epoch.unwrap_or(newest), query.offset.unwrap_or(0));
-    let path = scripts::said(&house.desk.root, task, &name, epoch, stream);
+    let path = said(&house.desk.root, task, &name, epoch, stream);
     let part = blocking(move || {
         part(&path, offset).map_err(|error| Error::new(Code::StoreIo, format!("the log cannot be read: {error}")))
     });

@@ -66,7 +66,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 fn look(tool: Tool, agents: &Agents) -> Found {
     let program = program(tool.program());
     let version = program.as_deref().and_then(version::of);
-    let agent = agents.iter().find(|(_, script)| script.tool == Some(tool)).map(|(name, _)| name.clone());
+    let agent = agents
+        .iter()
+        .find(|(_, agent)| agent.tool().is_some_and(|setup| setup.tool == tool))
+        .map(|(name, _)| name.clone());
     Found { tool, program, version, agent, is_new: false }
 }
 

@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut rows = vec![["AGENT", "KIND", "AT ONCE", "ABOUT"].map(str::to_owned).to_vec()];
     rows.extend(found.into_iter().map(|agent| {
         let Shown { name, kind, about, own } = agent;
-        let at_once = own.as_ref().map_or_else(|| "-".to_owned(), |own| own.concurrency.to_string());
+        let at_once =
+            own.as_ref().and_then(|own| own.concurrency).map_or_else(|| "-".to_owned(), |most| most.to_string());
         let usual = |own: &Own| own.url.clone().unwrap_or_else(|| own.command.join(" "));
         let about = if about.is_empty() { own.as_ref().map(usual).unwrap_or_default() } else { about };
         let held = own.and_then(|own| Some((own.held_until_ms?, own.held_because?)));

@@ -3,7 +3,7 @@
 use super::{kind, version};
 use crate::{agents, args::Context, error::Error, exit::Exit, lookup, output, root, secrets, time};
 use relaymesh_agents::{
-    Agents, Confirm, Script,
+    Agent, Confirm, Process, Terms,
     config::{ENVIRONMENT, FILE},
     confine, program, quoted,
 };
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let agents = agents::read(&context.root)?;
     let facts = match agents.get(&args.name) {
         _ if Builtin::knows(&args.name) => builtin(&args.name),
-        Some(script) => facts(&args.name, script, context)?,
+        Some(agent) => facts(&args.name, agent, context)?,
         None => return Err(agents::unknown(&args.name, &agents)),
     };
     if context.json {
@@ -57,17 +57,17 @@ fn builtin(name: &Name) -> Facts {
     facts.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
-fn facts(name: &Name, script: &Script, context: &Context) -> Result<Facts, Error> {
-    let path = script.command.first().and_then(|word| program(word));
-    let version = script.tool.and(path.as_deref()).and_then(version::of);
-    let provider = Agents::provider(name, script);
+fn facts(name: &Name, agent: &Agent, context: &Context) -> Result<Facts, Error> {
+    let Agent { terms, .. } = agent;
+    let (process, tool) = (agent.process(), agent.tool());
+    let command = process.map(|process| process.command.as_slice()).unwrap_or_default();
+    let path = command.first().and_then(|word| program(word));
+    let version = tool.and(path.as_deref()).and_then(version::of);
     let entries = held::entries(&context.root).unwrap_or_default();
-    let entry = held::of(&entries, name, &provider);
-    let confined = confine::level(script);
-    let is_process = script.http.is_none() && !script.inbox;
-    let confinement = is_process.then(|| format!("{}: {}", confined.level.as_str(), confined.why));
-    let retry = script.retry.policy(crate::settings::current(context)?.settings.retry());
-    let confirm = match &script.confirm {
+    let entry = held::of(&entries, name, &terms.provider);
+    let confinement = process.map(confine::level).map(|found| format!("{}: {}", found.level.as_str(), found.why));
+    let retry = terms.retry.policy(crate::settings::current(context)?.settings.retry());
+    let confirm = match &terms.confirm {
         Confirm::Each(false) => Value::Null,
         Confirm::Each(true) => json!("before every step"),
         Confirm::Words(words) => json!({ "if_the_input_has": words }),
@@ -75,64 +75,67 @@ fn facts(name: &Name, script: &Script, context: &Context) -> Result<Facts, Error
     let RetryPolicy { max_attempts, backoff } = retry;
     let facts = [
         ("name", json!(name)),
-        ("kind", json!(kind(script))),
-        ("about", json!(script.about)),
-        ("labels", json!(script.labels)),
-        ("command", json!(script.command)),
-        ("args", json!(script.args)),
-        ("url", json!(script.place())),
+        ("kind", json!(kind(agent))),
+        ("about", json!(terms.about)),
+        ("labels", json!(terms.labels)),
+        ("command", json!(command)),
+        ("args", json!(tool.map(|setup| setup.args.as_slice()).unwrap_or_default())),
+        ("url", json!(agent.http().map(|http| http.shown_url()))),
         (
             "program",
             match path {
                 Some(path) => json!(path),
-                None if is_process => json!("not found: it is in no folder of PATH"),
-                None => Value::Null,
+                None => json!(process.map(|_| "not found: it is in no folder of PATH")),
             },
         ),
         ("version", json!(version)),
-        ("model", json!(script.model)),
-        ("provider", json!(provider)),
+        ("model", json!(agent.model())),
+        ("provider", json!(terms.provider)),
         ("held_until", json!(entry.map(|entry| time::rfc3339(entry.until_ms)))),
         ("held_because", json!(entry.map(|entry| &entry.reason))),
-        ("places", json!(script.concurrency)),
+        ("places", json!(terms.concurrency)),
         ("places_in_use", json!(running(name, context)?)),
-        ("timeout", json!(script.timeout.map(time::span))),
+        ("timeout", json!(terms.timeout_ms.map(time::span))),
         ("max_attempts", json!(max_attempts)),
         ("backoff", json!(format!("{} to {}", time::span(backoff.base_ms), time::span(backoff.max_ms)))),
-        ("folder", script.folder.as_ref().map_or_else(|| json!("one of its own for each attempt"), |path| json!(path))),
+        ("folder", json!(process.map(folder))),
         ("confirm", confirm),
         ("confinement", json!(confinement)),
-        ("writable", json!(script.writable)),
-        ("environment", json!(environment(script))),
-        ("secrets", known_secrets(script, context)),
-        ("input_secrets", json!(script.input_secrets)),
-        ("language_model", json!(script.llm)),
-        ("grace", json!(time::span(script.grace_ms))),
-        ("longest_result", json!(script.output_bytes_max)),
+        ("writable", json!(process.map(|process| process.writable.as_slice()).unwrap_or_default())),
+        ("environment", json!(process.map(|process| environment(process, terms)).unwrap_or_default())),
+        ("secrets", known_secrets(terms, context)),
+        ("input_secrets", json!(terms.input_secrets)),
+        ("language_model", json!(terms.llm)),
+        ("grace", json!(process.map(|process| time::span(process.grace_ms)))),
+        ("longest_result", json!(agent.output_bytes_max())),
         ("stands_in", json!(context.root.join(FILE))),
     ];
     Ok(facts.map(|(name, value)| (name.to_owned(), value)).to_vec())
 }
 
+fn folder(process: &Process) -> Value {
+    process.folder.as_ref().map_or_else(|| json!("one of its own for each attempt"), |path| json!(path))
+}
+
 /// The names of the variables that it would be given, as this process has them; the daemon may have others.
-fn environment(script: &Script) -> Vec<String> {
-    let passed = ENVIRONMENT.iter().copied().chain(script.env.iter().map(String::as_str));
+fn environment(process: &Process, terms: &Terms) -> Vec<String> {
+    let passed = ENVIRONMENT.iter().copied().chain(process.env.iter().map(String::as_str));
     let mut names: Vec<String> = passed.filter(|name| std::env::var_os(name).is_some()).map(str::to_owned).collect();
-    names.extend(script.set.keys().chain(script.secrets.keys()).cloned());
+    names.extend(process.set.keys().chain(terms.secrets.keys()).cloned());
     names.sort();
     names.dedup();
     names
 }
 
 /// Each variable that is a secret, and whether there is one.
-fn known_secrets(script: &Script, context: &Context) -> Value {
+fn known_secrets(terms: &Terms, context: &Context) -> Value {
     let known = secrets::vault(&context.root).names();
     let state = |name: &Name| match &known {
         Ok(names) if names.contains(name) => "is there".to_owned(),
         Ok(_) => format!("is missing: `relaymesh secret set {name}`"),
         Err(error) => error.to_string(),
     };
-    let named = script
+    let named = terms
         .secrets
         .iter()
         .map(|(variable, name)| (variable.clone(), json!(format!("{name}, which {}", state(name)))));

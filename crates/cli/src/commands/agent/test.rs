@@ -19,8 +19,8 @@ use relaymesh_core::{
     task::{Status, request::Request},
 };
 use relaymesh_runtime::{
+    agents::said,
     driver::{Answer, Command, Submit, Until},
-    scripts,
     world::Alert,
 };
 use relaymesh_store::Reader as _;
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let agents = agents::read(&context.root)?;
-    let is_tool = agents.get(&args.name).is_some_and(|script| script.tool.is_some());
+    let is_tool = agents.get(&args.name).is_some_and(|agent| agent.tool().is_some());
     let given = args.input.as_deref().map(flow::input).transpose()?;
     let input = given.unwrap_or_else(|| if is_tool { json!(PROMPT) } else { json!({ "ping": "pong" }) });
     let mut request = Request::single(args.name.clone(), Some(input));
@@ -104,7 +104,7 @@ fn accepted(link: &Link, submit: Submit) -> Result<TaskId, Error> {
 
 fn show(view: &View, context: &Context) {
     let (task, step) = (&view.rows.task, &view.rows.steps[0]);
-    let files = scripts::said(&context.root, task.id, &step.spec.name, step.epoch, RAN);
+    let files = said(&context.root, task.id, &step.spec.name, step.epoch, RAN);
     let ran = Ran::read(&files);
     let asks =
         (step.status == Status::Waiting).then(|| step.spec.approve.as_ref().map(|ask| ask.text.clone())).flatten();

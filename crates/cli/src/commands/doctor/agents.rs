@@ -3,7 +3,7 @@
 use super::report::Report;
 use crate::{agents, args::Context, error::Code};
 use relaymesh_agents::{
-    Agents, Script,
+    Agents,
     config::FILE,
     confine::{self, Level},
     program,
@@ -21,14 +21,9 @@ pub(super) fn check(context: &Context, report: &mut Report) {
         }
     };
     confined(&agents, report);
-    let is_process = |script: &Script| script.http.is_none() && !script.inbox;
-    let is_missing =
-        |script: &Script| is_process(script) && script.command.first().is_none_or(|name| program(name).is_none());
-    let missing: Vec<String> = agents
-        .iter()
-        .filter(|(_, script)| is_missing(script))
-        .map(|(name, script)| format!("{name} ({})", script.command.first().map_or("", String::as_str)))
-        .collect();
+    let commands = agents.iter().filter_map(|(name, agent)| Some((name, agent.process()?.command.first()?)));
+    let missing = commands.filter(|(_, file)| program(file).is_none());
+    let missing: Vec<String> = missing.map(|(name, file)| format!("{name} ({file})")).collect();
     match missing.len() {
         0 => report.ok("agents", format!("{} in {FILE}, and their programs are there", agents.iter().count())),
         count => report.fail(
@@ -46,7 +41,7 @@ fn confined(agents: &Agents, report: &mut Report) {
     let level = machine.level.as_str();
     let less: Vec<String> = agents
         .iter()
-        .map(|(name, script)| (name, confine::level(script)))
+        .filter_map(|(name, agent)| Some((name, confine::level(agent.process()?))))
         .filter(|(_, found)| found.level < machine.level)
         .map(|(name, found)| format!("{name} is {} ({})", found.level.as_str(), found.why))
         .collect();

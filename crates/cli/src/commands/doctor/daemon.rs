@@ -11,7 +11,7 @@ use relaymesh_api::{
     local::{Client, Endpoint},
 };
 use relaymesh_core::id::NodeId;
-use relaymesh_runtime::scripts;
+use relaymesh_runtime::agents::{self, owner};
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 
@@ -64,7 +64,7 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
 
 /// Processes and folders of attempts that nobody looks after.
 pub(super) fn orphans(context: &Context, node: NodeId, is_up: bool, report: &mut Report) {
-    let alive = scripts::owner(&context.root, node).map_or_else(|_| Vec::new(), |owner| tree::alive(&owner));
+    let alive = owner(&context.root, node).map_or_else(|_| Vec::new(), |owner| tree::alive(&owner));
     if alive.is_empty() || is_up {
         report.ok("orphans", format!("no process of an attempt is without a daemon; {} under way", alive.len()));
     } else {
@@ -88,7 +88,7 @@ pub(super) fn orphans(context: &Context, node: NodeId, is_up: bool, report: &mut
 
 fn left_folders(context: &Context) -> Result<usize, Error> {
     let mut reader = SqliteReader::open(&context.root)?;
-    let left = scripts::left_folders(&context.root, &mut |task| Ok::<_, Unreadable>(reader.task(task)?.is_some()));
+    let left = agents::left_folders(&context.root, &mut |task| Ok::<_, Unreadable>(reader.task(task)?.is_some()));
     left.map(|folders| folders.len()).map_err(|Unreadable(error)| error)
 }
 

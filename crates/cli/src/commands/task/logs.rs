@@ -12,7 +12,7 @@ use crate::{
 };
 use relaymesh_api::view::{LogPart, ShownStep};
 use relaymesh_core::{id::TaskId, task::Status};
-use relaymesh_runtime::scripts;
+use relaymesh_runtime::agents::said;
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let rows = lookup::task(&mut reader, &args.id)?;
     let only = args.step.as_deref().map(|text| lookup::step(&rows, text)).transpose()?.map(|(index, _)| index);
     let files = |step: &ShownStep, epoch: u32, stream: Stream, from: u64| {
-        let path = scripts::said(&context.root, rows.task.id, &step.step, epoch, stream.as_str());
+        let path = said(&context.root, rows.task.id, &step.step, epoch, stream.as_str());
         // A file that is not there, or not any more, has nothing to show.
         let read = read(&path, from).ok();
         Ok(read.map(|bytes| (from + bytes.len() as u64, bytes)))
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         let is_over = shown.status.is_terminal() || !args.follow;
         let heard = tail.wanted(&shown).filter(|step| step.status == Status::Running).fold(true, |heard, step| {
             // An agent writes into its file and tells nobody; before its first word there may be no file to listen to.
-            let path = scripts::said(&context.root, shown.task, &step.step, step.epoch, tail.stream.as_str());
+            let path = said(&context.root, shown.task, &step.step, step.epoch, tail.stream.as_str());
             bell.hears(&path) && heard
         });
         tail.show(&shown, is_over)?;

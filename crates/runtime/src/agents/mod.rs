@@ -1,14 +1,8 @@
 //! The agents of a root that are processes or are reached by HTTP, as the driver sees them.
-//!
-//! ```text
-//! root/attempts/<task>/
-//!   <step>.<epoch>/                       0700, where one attempt works
-//!   <step>.<epoch>.stdout, .stderr        what it said
-//!   <step>.<epoch>.ran                    what was run, and how it ended
-//!   <step>.<epoch>.input                  what it was given, if that is long
-//!   <step>.0/                             where all attempts of an agent tool work
-//!   <step>.0.session                      its conversation
-//! ```
+
+mod folders;
+
+pub use folders::{folder, left_folders, said, sweep_folders};
 
 use crate::{
     builtin::Builtin,
@@ -21,10 +15,13 @@ use crate::{
     workspace,
     world::{Finished, Hold, Outcome, Pool, Work},
 };
-use relaymesh_agents::{Agents, End, Ended, Key, Launch, Meter, Pool as Processes, Script, http::Calls};
+use relaymesh_agents::{
+    Agent, Agents, End, Ended, Input, Key, Kind, Launch, Meter, Pool as Processes, Process, Protocol,
+    http::{self, Calls, Http},
+};
 use relaymesh_core::{
     content::{ContentRef, Media},
-    id::{NodeId, StepId, TaskId},
+    id::{NodeId, StepId},
     name::Name,
     task::spec::StepSpec,
     trace::Context,
@@ -38,12 +35,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-
-/// The folder of all attempts, in the root.
-const FOLDER: &str = "attempts";
-
-/// The folder of all working trees, in the root, unless they are put elsewhere.
-const WORKSPACES: &str = relaymesh_agents::workspace::FOLDER;
 
 /// The pool that every process takes a place in.
 const PROCESSES: &str = "processes";
@@ -77,9 +68,9 @@ impl From<&Settings> for Limits {
     }
 }
 
-/// The agents of a root that are processes or are reached by HTTP.
-pub struct Scripts<B> {
-    agents: BTreeMap<Name, (Arc<Script>, Vec<Pool>)>,
+/// Runs the agents of a root.
+pub struct Runner<B> {
+    agents: BTreeMap<Name, Known>,
     named: Agents,
     processes: Processes,
     calls: Calls,
@@ -96,8 +87,14 @@ pub struct Scripts<B> {
     handle: Handle,
 }
 
+/// An agent, and what its attempts take a place in.
+struct Known {
+    agent: Arc<Agent>,
+    pools: Vec<Pool>,
+}
+
 /// The accounts of attempts under way that are counted, with whose they are.
-type Accounts = Arc<Mutex<BTreeMap<Key, (Account, Arc<Script>)>>>;
+type Accounts = Arc<Mutex<BTreeMap<Key, (Account, Arc<Agent>)>>>;
 
 /// Where what is new is put for the driver to take up.
 pub type News = Arc<Mutex<Changes>>;
@@ -121,7 +118,7 @@ pub fn owner(root: &Path, node: NodeId) -> io::Result<String> {
 /// What each attempt under way must show.
 type Holds = Arc<Mutex<BTreeMap<Key, Hold>>>;
 
-impl<B: Blobs> Scripts<B> {
+impl<B: Blobs> Runner<B> {
     /// The agents of this root, within these limits, with secrets from this vault. Ends what a previous life left running.
     pub fn new(
         vault: Vault,
@@ -139,9 +136,9 @@ impl<B: Blobs> Scripts<B> {
             let account = locked(&counted).remove(&key);
             let hold = locked(&ended).remove(&key);
             let mut left = None;
-            if let Some((account, script)) = account {
+            if let Some((account, agent)) = account {
                 account.close(inference.as_ref().map(|inference| inference.usage));
-                left = inference.and_then(|asked| inference::recorded(*asked, key, script.audit, &results));
+                left = inference.and_then(|asked| inference::recorded(*asked, key, agent.terms.audit, &results));
             }
             if let Some(hold) = hold {
                 finished(Finished { hold, outcome: outcome(end, &results), left: left.map(Box::new) });
@@ -208,8 +205,8 @@ impl<B: Blobs> Scripts<B> {
         (until_ms, alone): (Option<u64>, bool),
         now_ms: u64,
     ) -> Option<u64> {
-        let (script, _) = self.agents.get(agent)?;
-        let whose = if alone { held::itself(agent) } else { Agents::provider(agent, script) };
+        let known = self.agents.get(agent)?;
+        let whose = if alone { held::itself(agent) } else { known.agent.terms.provider.clone() };
         let until_ms = self.held.hold(&whose, reason, until_ms, now_ms);
         self.agents = with_pools(&self.named, self.limits, &self.held);
         Some(until_ms)
@@ -230,87 +227,116 @@ impl<B: Blobs> Scripts<B> {
 
     /// Whether the agent runs nothing here, and its steps wait for an answer.
     pub fn asks(&self, agent: &Name) -> bool {
-        self.agents.get(agent).is_some_and(|(script, _)| script.inbox)
+        self.agents.get(agent).is_some_and(|known| known.agent.is_inbox())
     }
 
     /// Adds to a step that is submitted what its agent asks of every step.
     pub fn impose(&self, step: &mut StepSpec, input: Option<&Content>) {
-        let Some((script, _)) = self.agents.get(&step.agent) else { return };
+        let Some(known) = self.agents.get(&step.agent) else { return };
         let bytes = match input {
             Some(Content::Inline(bytes)) => Some(bytes.as_slice()),
             Some(Content::Blob(_)) | None => None,
         };
-        let agent = step.agent.clone();
-        script.impose(&agent, step, bytes);
+        let name = step.agent.clone();
+        known.agent.impose(&name, step, bytes);
     }
 
     /// What an attempt of this agent takes a place in.
     pub fn pools(&self, agent: &Name) -> &[Pool] {
-        self.agents.get(agent).map_or(&[], |(_, pools)| pools)
+        self.agents.get(agent).map_or(&[], |known| &known.pools)
     }
 
     /// Begins an attempt. Its outcome comes later, unless it cannot begin.
     pub fn start(&self, work: Work, now_ms: u64) -> Option<Outcome> {
         let failed = |error: String, retryable| Some(Outcome::Failed { error, retryable });
-        let Some((script, _)) = self.agents.get(&work.agent) else {
+        let Some(Known { agent, .. }) = self.agents.get(&work.agent) else {
             return failed(format!("there is no agent `{}`", work.agent), true);
         };
         let input = match &work.input {
             Content::Inline(bytes) => Some(bytes.as_slice()),
             Content::Blob(_) => None,
         };
-        if let Err(why) = script.may_begin(&work.agent, work.asked.as_deref(), input) {
+        if let Err(why) = agent.may_begin(&work.agent, work.asked.as_deref(), input) {
             return failed(why, false);
         }
-        let asked = work.terms.as_ref().and_then(|terms| terms.workspace.as_ref());
-        if let (Some(_), true) = (asked, script.http.is_some()) {
-            return failed(
-                format!("agent `{}` is reached by HTTP and cannot work in a `workspace`", work.agent),
-                false,
-            );
+        let wants_tree = work.terms.as_ref().is_some_and(|terms| terms.workspace.is_some());
+        match &agent.kind {
+            Kind::Process(_) => {}
+            Kind::Http(_) if wants_tree => {
+                let why = format!("agent `{}` is reached by HTTP and cannot work in a `workspace`", work.agent);
+                return failed(why, false);
+            }
+            Kind::Http(_) => {}
+            Kind::Inbox => {
+                return failed(format!("agent `{}` runs nothing here: its steps wait in its inbox", work.agent), false);
+            }
         }
-        let workspace = asked.map(|asked| workspace::prepare(&self.handle, &work, asked, &self.named, &self.root));
-        let key = (work.hold.step, work.hold.epoch);
-        let meter = match self.account(&work, script, now_ms) {
+        let meter = match self.account(&work, agent, now_ms) {
             Ok(meter) => meter,
             Err(outcome) => return Some(outcome),
         };
-        let files = folder(&self.root, work.hold.step.task, &work.name, work.hold.epoch);
-        // A tool finds its conversation by its folder, so all attempts of a step work in the same.
-        let shared = script.tool.map(|_| folder(&self.root, work.hold.step.task, &work.name, 0));
-        locked(&self.holds).insert(key, work.hold);
-        let launch = Launch {
-            key,
-            script: Arc::clone(script),
-            folder: shared.unwrap_or_else(|| files.clone()),
-            files,
-            env: self.environment(&work),
-            tag: format!("{}{}.{}", self.owner, work.hold.step, work.hold.epoch),
-            meter,
-            workdir: script.folder.clone(),
-            opened: Vec::new(),
-            workspace,
-            result_schema: work.terms.as_ref().and_then(|terms| terms.result_schema.clone()),
-            input: Box::new({
-                let (blobs, vault, script) = (self.blobs.clone(), self.vault.clone(), Arc::clone(script));
-                move || reference::given(bytes(work.input, &blobs)?, &script, &vault)
-            }),
-        };
-        match script.http {
-            Some(_) => self.calls.launch(launch),
-            None => self.processes.launch(launch),
+        locked(&self.holds).insert((work.hold.step, work.hold.epoch), work.hold);
+        match &agent.kind {
+            Kind::Process(process) => self.processes.launch(self.process(process, work, agent, meter)),
+            Kind::Http(http) => self.calls.launch(self.call(http, work, agent, meter)),
+            Kind::Inbox => {}
         }
         None
     }
 
+    fn process(&self, process: &Arc<Process>, work: Work, agent: &Arc<Agent>, meter: Meter) -> Launch {
+        let Hold { step, epoch, .. } = work.hold;
+        let asked = work.terms.as_ref().and_then(|terms| terms.workspace.as_ref());
+        let workspace = asked.map(|asked| workspace::prepare(&self.handle, &work, asked, &self.named, &self.root));
+        let files = folder(&self.root, step.task, &work.name, epoch);
+        // A tool finds its conversation by its folder, so all attempts of a step work in the same.
+        let shared = match &process.protocol {
+            Protocol::Tool(_) => Some(folder(&self.root, step.task, &work.name, 0)),
+            Protocol::Plain { .. } => None,
+        };
+        Launch {
+            key: (step, epoch),
+            process: Arc::clone(process),
+            folder: shared.unwrap_or_else(|| files.clone()),
+            files,
+            env: self.environment(&work),
+            tag: format!("{}{step}.{epoch}", self.owner),
+            meter,
+            workdir: process.folder.clone(),
+            opened: Vec::new(),
+            workspace,
+            result_schema: work.terms.as_ref().and_then(|terms| terms.result_schema.clone()),
+            input: self.input(work.input, agent),
+        }
+    }
+
+    fn call(&self, http: &Arc<Http>, work: Work, agent: &Arc<Agent>, meter: Meter) -> http::Launch {
+        let Hold { step, epoch, .. } = work.hold;
+        http::Launch {
+            key: (step, epoch),
+            http: Arc::clone(http),
+            files: folder(&self.root, step.task, &work.name, epoch),
+            env: self.environment(&work),
+            meter,
+            result_schema: work.terms.as_ref().and_then(|terms| terms.result_schema.clone()),
+            input: self.input(work.input, agent),
+        }
+    }
+
+    /// Gives the attempt its input and its secrets, once it is asked.
+    fn input(&self, input: Content, agent: &Arc<Agent>) -> Input {
+        let (blobs, vault, agent) = (self.blobs.clone(), self.vault.clone(), Arc::clone(agent));
+        Box::new(move || reference::given(bytes(input, &blobs)?, &agent.terms, &vault))
+    }
+
     /// Opens an account for the attempt, if it is counted, and says what it may use.
-    fn account(&self, work: &Work, script: &Arc<Script>, now_ms: u64) -> Result<Meter, Outcome> {
+    fn account(&self, work: &Work, agent: &Arc<Agent>, now_ms: u64) -> Result<Meter, Outcome> {
         let payer = Payer { namespace: work.namespace.clone(), agent: work.agent.clone(), task: work.hold.step.task };
-        match self.ledger.open(payer, script, self.named.budgets(), now_ms) {
+        match self.ledger.open(payer, &agent.terms, self.named.budgets(), now_ms) {
             Ok(None) => Ok(Meter::default()),
             Ok(Some(account)) => {
                 let meter = account.meter();
-                locked(&self.accounts).insert((work.hold.step, work.hold.epoch), (account, Arc::clone(script)));
+                locked(&self.accounts).insert((work.hold.step, work.hold.epoch), (account, Arc::clone(agent)));
                 Ok(meter)
             }
             Err(Over::Today { why, until_ms }) => {
@@ -344,63 +370,25 @@ impl<B: Blobs> Scripts<B> {
     }
 }
 
-/// The agents with what their attempts take a place in. Whoever takes the name of a builtin agent does not get its work.
-fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, (Arc<Script>, Vec<Pool>)> {
-    let pools = |name: &Name, script: &Script| {
-        if script.inbox {
-            return Vec::new();
-        }
-        let is_held = held.is_held(&Agents::provider(name, script)) || held.is_held(&held::itself(name));
-        let agent = Pool { name: format!("agent {name}").into(), places: if is_held { 0 } else { script.concurrency } };
-        let llm = script.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
-        let is_process = script.http.is_none();
-        let processes = is_process.then(|| Pool { name: PROCESSES.into(), places: limits.processes });
-        [agent].into_iter().chain(processes).chain(llm).collect()
-    };
-    let named = |(name, script): (&Name, &Script)| (name.clone(), (Arc::new(script.clone()), pools(name, script)));
-    agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(named).collect()
-}
-
-/// The file with what an attempt said on `stdout` or `stderr`. It is there once there is something in it.
-pub fn said(root: &Path, task: TaskId, step: &Name, epoch: u32, stream: &str) -> PathBuf {
-    folder(root, task, step, epoch).with_added_extension(stream)
-}
-
-/// Where an attempt works.
-pub fn folder(root: &Path, task: TaskId, step: &Name, epoch: u32) -> PathBuf {
-    root.join(FOLDER).join(task.to_string()).join(format!("{step}.{epoch}"))
-}
-
-/// Removes the folders of tasks that are no more. Says how many; what is not understood stays.
-pub fn sweep_folders<E: From<io::Error>>(
-    root: &Path,
-    is_there: &mut dyn FnMut(TaskId) -> Result<bool, E>,
-) -> Result<usize, E> {
-    let left = left_folders(root, is_there)?;
-    left.iter().try_for_each(std::fs::remove_dir_all)?;
-    Ok(left.len())
-}
-
-/// The folders of tasks that are no more.
-pub fn left_folders<E: From<io::Error>>(
-    root: &Path,
-    is_there: &mut dyn FnMut(TaskId) -> Result<bool, E>,
-) -> Result<Vec<PathBuf>, E> {
-    let mut left = Vec::new();
-    for around in [FOLDER, WORKSPACES] {
-        let entries = match std::fs::read_dir(root.join(around)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
+/// The agents with what their attempts take a place in. An agent with the name of a builtin one does not get its work.
+fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, Known> {
+    let pools = |name: &Name, agent: &Agent| {
+        let process = Pool { name: PROCESSES.into(), places: limits.processes };
+        let processes = match &agent.kind {
+            Kind::Process(_) => Some(process),
+            Kind::Http(_) => None,
+            Kind::Inbox => return Vec::new(),
         };
-        for entry in entries {
-            let entry = entry?;
-            let Some(task) = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok()) else { continue };
-            if !is_there(task)? {
-                left.push(entry.path());
-            }
-        }
-    }
-    Ok(left)
+        let is_held = held.is_held(&agent.terms.provider) || held.is_held(&held::itself(name));
+        let places = if is_held { 0 } else { agent.terms.concurrency.unwrap_or(usize::MAX) };
+        let own = Pool { name: format!("agent {name}").into(), places };
+        let llm = agent.terms.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
+        [own].into_iter().chain(processes).chain(llm).collect()
+    };
+    let known = |(name, agent): (&Name, &Agent)| {
+        (name.clone(), Known { pools: pools(name, agent), agent: Arc::new(agent.clone()) })
+    };
+    agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(known).collect()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
