@@ -7,10 +7,10 @@
 use crate::{
     agent::Process,
     cgroup::{Group, Groups, MARK},
-    confine::{self, Warden},
+    confine::{self, SandboxBuilder},
     crowd::Crowd,
-    ended::{Ended, Meter},
-    judge::End,
+    end::{End, Ended},
+    meter::Meter,
     process::{self, Kit},
     secret::Secret,
     tree,
@@ -34,7 +34,7 @@ use std::{
 /// How long attempts have to end when the pool does, unless it is told otherwise (R12: 15 s for everything).
 const GRACE_MAX: Duration = Duration::from_secs(10);
 
-/// Which attempt: the step and the claim's fence.
+/// Which attempt: the step and its epoch.
 pub type Key = (StepId, u32);
 
 /// Gives what an attempt is given, or says why there is nothing: then the attempt has failed for good.
@@ -109,7 +109,7 @@ struct Shared {
     news: Condvar,
     /// How long attempts have to end when the pool does.
     grace: Mutex<Duration>,
-    warden: Warden,
+    sandboxes: SandboxBuilder,
     /// Where processes are counted, if the system does.
     groups: Option<Groups>,
     ended: Box<dyn Fn(Key, Ended) + Send + Sync>,
@@ -181,15 +181,19 @@ impl Pool {
     /// A pool that tells `ended` how each attempt ended, on one of its threads. `owner` is the mark of its processes: those that a
     /// previous life left are ended first. What is called like one of `hidden`, or like one of them and more, no confined attempt reads.
     pub fn new(owner: &str, hidden: &[PathBuf], ended: impl Fn(Key, Ended) + Send + Sync + 'static) -> Self {
-        confine::guard();
+        confine::protect_daemon();
         tree::adopt();
         tree::sweep(owner);
-        Self::with(Warden::new(hidden), Groups::find(owner), ended)
+        Self::with(SandboxBuilder::new(hidden), Groups::find(owner), ended)
     }
 
-    fn with(warden: Warden, groups: Option<Groups>, ended: impl Fn(Key, Ended) + Send + Sync + 'static) -> Self {
+    fn with(
+        sandboxes: SandboxBuilder,
+        groups: Option<Groups>,
+        ended: impl Fn(Key, Ended) + Send + Sync + 'static,
+    ) -> Self {
         let shared = Shared {
-            warden,
+            sandboxes,
             groups,
             desk: Mutex::default(),
             news: Condvar::new(),
@@ -341,7 +345,7 @@ impl Shared {
         }
         let crowd = Crowd::new(group, &launch.tag, launch.process.limits.processes);
         let born = |leader: Pid| orders.attempt.leader.store(leader.as_raw_nonzero().get(), Ordering::Release);
-        let started = match process::start(launch, kit, &self.warden, &born) {
+        let started = match process::start(launch, kit, &self.sandboxes, &born) {
             Ok(started) => started,
             Err(end) => return end.into(),
         };
@@ -380,7 +384,7 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let (tell, ends) = mpsc::channel();
-            let pool = Pool::with(Warden::new(&[]), None, move |_, ended| drop(tell.send(ended.end)));
+            let pool = Pool::with(SandboxBuilder::new(&[]), None, move |_, ended| drop(tell.send(ended.end)));
             let text = "[agents.a]\ncommand = [\"sh\", \"-c\", \"BOMB\"]\nlimits = { processes = 60 }\n";
             let agents = crate::Agents::parse(&text.replace("BOMB", bomb), folder.path()).unwrap();
             let tag = format!("bomb-{}", folder.path().display());

@@ -2,9 +2,9 @@
 
 use crate::{
     config::ENVIRONMENT,
-    confine::Warden,
+    confine::SandboxBuilder,
+    end::End,
     folder::Folders,
-    judge::End,
     output,
     pool::{Given, Launch},
     program::Programs,
@@ -65,7 +65,7 @@ impl Kit {
 pub(crate) fn start(
     launch: &mut Launch,
     Kit { starter, folders, programs }: &mut Kit,
-    warden: &Warden,
+    sandboxes: &SandboxBuilder,
     born: &(dyn Fn(Pid) + Sync),
 ) -> Result<Begun, End> {
     let failed = |what: &str, retryable: bool| {
@@ -102,7 +102,7 @@ pub(crate) fn start(
     drop(input);
     let name = &process.command[0];
     let also: Vec<PathBuf> = launch.workdir.iter().chain(&launch.opened).cloned().collect();
-    let fence = warden.fence(&process, &launch.folder, &also).map_err(|error| {
+    let sandbox = sandboxes.build(&process, &launch.folder, &also).map_err(|error| {
         let retryable = error.kind() != io::ErrorKind::NotFound;
         failed("confine it", retryable)(error)
     })?;
@@ -110,9 +110,9 @@ pub(crate) fn start(
     // Looked for here, it is a few calls of `stat`; left to the child, it is as many failed calls of `exec` while we wait.
     let file = if name.contains('/') { Some(name.into()) } else { programs.find(name, Instant::now()) };
     let started = file.ok_or_else(absent).and_then(|file| {
-        let program = to_run(launch, file.clone(), (&words, fence.is_some()), &env, stdin);
+        let program = to_run(launch, file.clone(), (&words, sandbox.is_some()), &env, stdin);
         let folder = program.folder.to_owned();
-        let started = starter.start(program, fence, born)?;
+        let started = starter.start(program, sandbox, born)?;
         let ran = Ran::new(&started, file, shown, folder);
         Ok(Begun { started, secrets, run, ran })
     });

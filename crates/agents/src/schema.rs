@@ -1,6 +1,6 @@
 //! What a step's result must be like: a JSON schema that its flow gives.
 
-use crate::judge::End;
+use crate::end::End;
 use relaymesh_core::content::Media;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub fn check(schema: &Value) -> Result<(), String> {
     jsonschema::validator_for(schema).map(drop).map_err(|error| cut(&error.to_string()))
 }
 
-/// The end of an attempt whose result must satisfy the schema. Models like to wrap JSON in a fence; that much is forgiven.
+/// The end of an attempt whose result must satisfy the schema. Models like to wrap JSON in a code block; that much is forgiven.
 pub fn held_to(schema: &str, end: End) -> End {
     let End::Done { result, .. } = end else { return end };
     let text = String::from_utf8_lossy(&result);
@@ -48,7 +48,7 @@ fn mistakes(schema: &str, value: &Value) -> Result<Vec<String>, String> {
     Ok(told.collect())
 }
 
-/// What stands in a fence, if the text is one.
+/// What stands in a code block, if the text is one.
 fn unfenced(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("```")?.strip_suffix("```")?;
     Some(inner.split_once('\n')?.1.trim())

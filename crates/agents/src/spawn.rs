@@ -6,10 +6,10 @@
 //! each thread that starts processes has a working folder of its own (`unshare(CLONE_FS)`), goes there, and comes back. Where the
 //! system refuses that, as some containers do, the child is forked.
 //!
-//! An attempt that is confined is started by a short thread of its own, which goes behind the fence first ([`crate::confine`]). It shares the
+//! An attempt that is confined is started by a short thread of its own, which enters the sandbox first ([`crate::confine`]). It shares the
 //! folder with the thread that waits for it meanwhile.
 
-use crate::confine::Fence;
+use crate::confine::Sandbox;
 use process_wrap::std::{CommandWrap, CommandWrapper as _, ProcessSession};
 use rustix::process::{Pid, WaitOptions};
 use std::{
@@ -87,19 +87,19 @@ impl Starter {
         }
     }
 
-    /// Starts it, behind the fence if there is one. `born` is told its id at once, before anybody can take it for an orphan.
+    /// Starts it, in the sandbox if there is one. `born` is told its id at once, before anybody can take it for an orphan.
     pub(crate) fn start(
         &self,
         program: Program<'_>,
-        fence: Option<Fence>,
+        sandbox: Option<Sandbox>,
         born: &(dyn Fn(Pid) + Sync),
     ) -> io::Result<Started> {
         let (stdout, says) = io::pipe()?;
         let (stderr, tells) = io::pipe()?;
         let begin = move || self.leader(program, says, tells).inspect(|leader| born(*leader));
-        let leader = match fence {
+        let leader = match sandbox {
             None => begin()?,
-            Some(fence) => apart(move || fence.enter().map_err(unfit).and_then(|()| begin()))?,
+            Some(sandbox) => apart(move || sandbox.enter().map_err(unfit).and_then(|()| begin()))?,
         };
         Ok(Started { child: Child { leader, end: end(leader) }, stdout, stderr })
     }

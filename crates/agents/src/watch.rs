@@ -3,8 +3,7 @@
 use crate::{
     agent::Protocol,
     crowd::Crowd,
-    ended::Ended,
-    judge::{self, End},
+    end::{self, End, Ended},
     output::{BUFFER_BYTES, Tap},
     pool::{Launch, Orders},
     process::Begun,
@@ -304,9 +303,9 @@ impl<'a> Watch<'a> {
             Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
         };
         let said = self.said.last_line();
-        let Some(is_text) = is_text else { return judge::judge(status, Vec::new(), false, &said) };
+        let Some(is_text) = is_text else { return end::of_exit(status, Vec::new(), false, &said) };
         match self.result.read() {
-            Ok(output) => judge::judge(status, output, is_text, &said),
+            Ok(output) => end::of_exit(status, output, is_text, &said),
             Err(error) => failed(format!("cannot keep its result: {error}"), true),
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! All attempts of a step work in the same tree, so that a retry goes on where the last one stopped.
 
-use crate::judge::End;
+use crate::end::End;
 use relaymesh_core::{content::Media, task::spec::Workspace};
 use serde_json::{Value, json};
 use std::{

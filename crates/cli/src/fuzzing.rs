@@ -5,7 +5,7 @@ pub use relaymesh_api::http::fuzzing as api;
 
 use relaymesh_agents::http::{Api, answer::Answer, sse};
 use relaymesh_core::task::request::Request;
-use relaymesh_runtime::{bus::meta, settings::Layers};
+use relaymesh_runtime::{file_bus::meta, settings::Layers};
 use std::path::Path;
 
 /// The language of a flow file.

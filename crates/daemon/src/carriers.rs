@@ -15,8 +15,8 @@ use relaymesh_api::{
 };
 use relaymesh_core::{id::NodeId, name::Name};
 use relaymesh_runtime::{
-    bus::{self, Bell, Bus, Means, Told},
     driver::Caller,
+    file_bus::{self, Bell, FileBus, Means, Told},
     post::{self, Post},
 };
 use serde_json::json;
@@ -32,7 +32,7 @@ use std::{
 /// Both carriers.
 pub(crate) struct Carriers {
     post: (Sender<post::News>, JoinHandle<()>),
-    bus: (Sender<bus::News>, Bell, JoinHandle<()>),
+    bus: (Sender<file_bus::News>, Bell, JoinHandle<()>),
 }
 
 impl Carriers {
@@ -61,7 +61,7 @@ impl Carriers {
         );
         let posting = spawn("post", move || post.run(&to_post))?;
         let (live, says) = (Arc::clone(live), log.clone());
-        let (bus, bell) = Bus::new(Means {
+        let (bus, bell) = FileBus::new(Means {
             root: home.root.clone(),
             reader: root::read(&home.root)?,
             blobs: session.blobs(),
@@ -87,7 +87,7 @@ impl Carriers {
         move |agents| {
             // Whoever has ended needs no news.
             let _ = post.send(post::News::Agents(agents.clone()));
-            let _ = bus.send(bus::News::Agents(Box::new(agents.clone())));
+            let _ = bus.send(file_bus::News::Agents(Box::new(agents.clone())));
             bell.ring();
         }
     }
@@ -95,7 +95,7 @@ impl Carriers {
     /// Ends both.
     pub(crate) fn end(self) {
         let _ = self.post.0.send(post::News::End);
-        let _ = self.bus.0.send(bus::News::End);
+        let _ = self.bus.0.send(file_bus::News::End);
         self.bus.1.ring();
         let _ = self.post.1.join();
         let _ = self.bus.2.join();

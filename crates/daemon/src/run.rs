@@ -28,7 +28,7 @@ use relaymesh_api::{
 use relaymesh_core::id::NodeId;
 use relaymesh_runtime::{
     driver::{Glance, Watcher},
-    held,
+    rate_limits,
     settings::Settings,
     world::Alert,
 };
@@ -348,7 +348,7 @@ fn free_bytes(root: &Path) -> u64 {
 
 /// Who is held now.
 fn held_agents(root: &Path) -> Vec<HeldAgent> {
-    let entries = held::entries(root).unwrap_or_default().into_iter().filter(|(_, entry)| !entry.is_over);
+    let entries = rate_limits::entries(root).unwrap_or_default().into_iter().filter(|(_, entry)| !entry.is_over);
     entries.map(|(who, entry)| HeldAgent { who, until_ms: entry.until_ms, because: entry.reason }).collect()
 }
 

@@ -4,20 +4,20 @@
 //! [`world`] is what it needs from outside; [`host`] is that of a real machine, with the [`builtin`] agents
 //! and those of the root ([`agents`]).
 //! The [`ledger`] knows what they have used, and what they may use.
-//! [`post`] has messages dealt with by agents that run here, [`bus`] lets programs take part that can do no more than rename files.
+//! [`post`] has messages dealt with by agents that run here, [`file_bus`] lets programs take part that can do no more than rename files. [`rate_limits`] are those of providers.
 //! [`settings`] are what operators may change, [`secrets`] what nobody may see.
 //! [`spread`] counts what takes how long. [`upkeep`] lets go of what is over, [`rebuild`] folds the log again.
 
 pub mod agents;
 pub mod builtin;
-pub mod bus;
 pub mod clock;
 pub mod driver;
-pub mod held;
+pub mod file_bus;
 pub mod host;
 mod inference;
 pub mod ledger;
 pub mod post;
+pub mod rate_limits;
 pub mod rebuild;
 pub mod secrets;
 pub mod settings;

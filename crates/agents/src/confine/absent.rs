@@ -5,28 +5,28 @@ use crate::agent::Process;
 use std::{io, path::Path};
 
 /// Never made.
-pub(crate) enum Fence {}
+pub(crate) enum Sandbox {}
 
-impl Fence {
+impl Sandbox {
     pub(crate) fn enter(self) -> io::Result<()> {
         match self {}
     }
 }
 
-/// Makes no fences.
-pub(crate) struct Warden;
+/// Makes no sandboxes.
+pub(crate) struct SandboxBuilder;
 
-impl Warden {
+impl SandboxBuilder {
     pub(crate) fn new(_: &[std::path::PathBuf]) -> Self {
         Self
     }
 
-    pub(crate) fn fence(&self, _: &Process, _: &Path, _: &[std::path::PathBuf]) -> io::Result<Option<Fence>> {
+    pub(crate) fn build(&self, _: &Process, _: &Path, _: &[std::path::PathBuf]) -> io::Result<Option<Sandbox>> {
         Ok(None)
     }
 }
 
-pub(crate) fn guard() {}
+pub(crate) fn protect_daemon() {}
 
 pub(super) fn machine() -> Confinement {
     Confinement { level: Level::None, why: "this system has no Landlock".to_owned() }

@@ -1,23 +1,23 @@
 //! Confinement: an attempt writes only where it may, and reads neither the daemon's memory nor its secrets.
 //!
 //! Watching what an agent does and stopping it in time is the tempting answer, and always comes late. Here the kernel refuses (Landlock): a
-//! *fence* belongs to a thread, its children inherit it, and nobody can take it off again. So an attempt is started by a thread of its
-//! own, which goes behind the fence first and ends as soon as the process runs: were it to stay, the process could reach the daemon
-//! through it, for the two are behind the same fence.
+//! *sandbox* belongs to a thread, its children inherit it, and nobody can leave it again. So an attempt is started by a thread of its
+//! own, which enters the sandbox first and ends as soon as the process runs: were it to stay, the process could reach the daemon
+//! through it, for the two are in the same sandbox.
 //!
-//! A fence has two layers. The first is the attempt's own: where it writes. The second is for all of them, and kept (`sight.rs`): what they
+//! A sandbox has two layers. The first is the attempt's own: where it writes. The second is for all of them, and kept (`reads.rs`): what they
 //! read. Landlock has no "all but this"; so that layer allows everything *around* the secrets, folder by folder.
 
 #[cfg(target_os = "linux")]
-mod fence;
+mod reads;
+#[cfg(target_os = "linux")]
+mod sandbox;
 #[cfg(not(target_os = "linux"))]
 #[path = "absent.rs"]
-mod fence;
-#[cfg(target_os = "linux")]
-mod sight;
+mod sandbox;
 mod state;
 
-pub(crate) use fence::{Fence, Warden, guard};
+pub(crate) use sandbox::{Sandbox, SandboxBuilder, protect_daemon};
 pub(crate) use state::{expand, own_folders};
 
 use crate::agent::Process;
@@ -107,5 +107,5 @@ pub fn level(process: &Process) -> Confinement {
 
 /// How well agents can be confined on this machine.
 pub fn machine() -> Confinement {
-    fence::machine()
+    sandbox::machine()
 }

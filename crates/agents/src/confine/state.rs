@@ -64,7 +64,7 @@ pub(crate) fn expand(word: &str, set: &BTreeMap<String, String>, beside: &Path) 
     Ok(path)
 }
 
-/// The places of the agent's tool, made if they are not there: the tool would make them itself, and cannot from behind a fence.
+/// The places of the agent's tool, made if they are not there: the tool would make them itself, and cannot from inside its sandbox.
 pub(crate) fn own_folders(process: &Process) -> Vec<PathBuf> {
     let Some((setup, home)) = process.tool().zip(home(&process.set)) else { return Vec::new() };
     let folder = |path: PathBuf| made(&path).is_ok().then_some(path);

@@ -24,9 +24,9 @@ pub enum Range {
 /// Those that are let in.
 pub type Allowed = BTreeSet<Range>;
 
-/// What sort of address one is.
+/// Who can reach an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Reach {
     /// Anybody's.
     Public,
     /// In one of these.
@@ -43,17 +43,19 @@ pub struct Refused(pub String);
 /// Whether this address may be reached; `is_plain`: without encryption.
 pub fn vet(address: IpAddr, allowed: &Allowed, is_plain: bool) -> Result<(), Refused> {
     let refused = |why: String| Err(Refused(format!("{address} {why}")));
-    match kind(address) {
-        Kind::Never(what) => refused(format!("is {what}, where no agent may be")),
-        Kind::Within(range) if !allowed.contains(&range) => {
+    match reach(address) {
+        Reach::Never(what) => refused(format!("is {what}, where no agent may be")),
+        Reach::Within(range) if !allowed.contains(&range) => {
             let (what, word) = match range {
                 Range::Loopback => ("this machine itself", "loopback"),
                 Range::Private => ("in a private network", "private"),
             };
             refused(format!("is {what}; if that is meant, let it in: `allow = [\"{word}\"]`"))
         }
-        Kind::Public if is_plain => refused("is public, and `http://` would be read by anybody: use `https://`".into()),
-        Kind::Public | Kind::Within(_) => Ok(()),
+        Reach::Public if is_plain => {
+            refused("is public, and `http://` would be read by anybody: use `https://`".into())
+        }
+        Reach::Public | Reach::Within(_) => Ok(()),
     }
 }
 
@@ -66,50 +68,50 @@ pub fn of(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// What sort of address this is.
-pub fn kind(address: IpAddr) -> Kind {
+/// Who can reach this address.
+pub fn reach(address: IpAddr) -> Reach {
     match address {
-        IpAddr::V4(address) => kind_v4(address),
-        IpAddr::V6(address) => kind_v6(address),
+        IpAddr::V4(address) => reach_v4(address),
+        IpAddr::V6(address) => reach_v6(address),
     }
 }
 
-const METADATA: Kind = Kind::Never("where a cloud keeps credentials of its machines");
-const LINK_LOCAL: Kind = Kind::Never("a link-local address");
-const RESERVED: Kind = Kind::Never("a reserved address");
+const METADATA: Reach = Reach::Never("where a cloud keeps credentials of its machines");
+const LINK_LOCAL: Reach = Reach::Never("a link-local address");
+const RESERVED: Reach = Reach::Never("a reserved address");
 
-fn kind_v4(address: Ipv4Addr) -> Kind {
+fn reach_v4(address: Ipv4Addr) -> Reach {
     match address.octets() {
         // The second is in a private range and the third in a public one.
         [169, 254, 169, 254] | [100, 100, 100, 200] | [168, 63, 129, 16] => METADATA,
-        [127, ..] => Kind::Within(Range::Loopback),
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Kind::Within(Range::Private),
+        [127, ..] => Reach::Within(Range::Loopback),
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Reach::Within(Range::Private),
         [169, 254, ..] => LINK_LOCAL,
-        [224..=239, ..] => Kind::Never("a multicast address"),
+        [224..=239, ..] => Reach::Never("a multicast address"),
         [0 | 240..=255, ..] | [192, 0, 0 | 2, _] | [192, 88, 99, _] => RESERVED,
         [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => RESERVED,
-        _ => Kind::Public,
+        _ => Reach::Public,
     }
 }
 
-fn kind_v6(address: Ipv6Addr) -> Kind {
+fn reach_v6(address: Ipv6Addr) -> Reach {
     let [a, b, c, _, _, _, g, h] = address.segments();
-    let last = || kind_v4(Ipv4Addr::from((u32::from(g) << 16) | u32::from(h)));
+    let last = || reach_v4(Ipv4Addr::from((u32::from(g) << 16) | u32::from(h)));
     if let Some(inner) = address.to_ipv4_mapped() {
-        return kind_v4(inner);
+        return reach_v4(inner);
     }
     match (a, b) {
-        (0, 0) if address == Ipv6Addr::LOCALHOST => Kind::Within(Range::Loopback),
+        (0, 0) if address == Ipv6Addr::LOCALHOST => Reach::Within(Range::Loopback),
         // Reached through a gateway, they are the addresses within them.
         (0x64, 0xff9b) if address.segments()[2..6] == [0; 4] => last(),
-        (0x2002, _) => kind_v4(Ipv4Addr::from((u32::from(b) << 16) | u32::from(c))),
+        (0x2002, _) => reach_v4(Ipv4Addr::from((u32::from(b) << 16) | u32::from(c))),
         (0xfd00, 0x0ec2) | (0xfd20, 0x00ce) => METADATA,
-        (0xfc00..=0xfdff, _) | (0xfec0..=0xfeff, _) => Kind::Within(Range::Private),
+        (0xfc00..=0xfdff, _) | (0xfec0..=0xfeff, _) => Reach::Within(Range::Private),
         (0xfe80..=0xfebf, _) => LINK_LOCAL,
-        (0xff00..=0xffff, _) => Kind::Never("a multicast address"),
+        (0xff00..=0xffff, _) => Reach::Never("a multicast address"),
         // Teredo and other protocols' own, documentation.
         (0x2001, 0..=0x01ff) | (0x2001, 0x0db8) | (0x3fff, 0..=0x0fff) => RESERVED,
-        (0x2000..=0x3fff, _) => Kind::Public,
+        (0x2000..=0x3fff, _) => Reach::Public,
         _ => RESERVED,
     }
 }
@@ -118,19 +120,19 @@ fn kind_v6(address: Ipv6Addr) -> Kind {
 mod tests {
     use super::*;
 
-    const LOOPBACK: Kind = Kind::Within(Range::Loopback);
-    const PRIVATE: Kind = Kind::Within(Range::Private);
+    const LOOPBACK: Reach = Reach::Within(Range::Loopback);
+    const PRIVATE: Reach = Reach::Within(Range::Private);
 
     #[test]
     fn every_sort_of_address_is_known() {
-        let cases: [(&str, Kind); 48] = [
-            ("1.1.1.1", Kind::Public),
-            ("8.8.8.8", Kind::Public),
-            ("172.15.255.255", Kind::Public),
-            ("172.32.0.0", Kind::Public),
-            ("100.63.255.255", Kind::Public),
-            ("100.128.0.0", Kind::Public),
-            ("223.255.255.255", Kind::Public),
+        let cases: [(&str, Reach); 48] = [
+            ("1.1.1.1", Reach::Public),
+            ("8.8.8.8", Reach::Public),
+            ("172.15.255.255", Reach::Public),
+            ("172.32.0.0", Reach::Public),
+            ("100.63.255.255", Reach::Public),
+            ("100.128.0.0", Reach::Public),
+            ("223.255.255.255", Reach::Public),
             ("127.0.0.1", LOOPBACK),
             ("127.255.255.254", LOOPBACK),
             ("10.0.0.1", PRIVATE),
@@ -152,16 +154,16 @@ mod tests {
             ("203.0.113.9", RESERVED),
             ("240.0.0.1", RESERVED),
             ("255.255.255.255", RESERVED),
-            ("224.0.0.1", Kind::Never("a multicast address")),
-            ("2606:4700:4700::1111", Kind::Public),
+            ("224.0.0.1", Reach::Never("a multicast address")),
+            ("2606:4700:4700::1111", Reach::Public),
             ("::1", LOOPBACK),
             ("::ffff:127.0.0.1", LOOPBACK),
             ("::ffff:10.1.2.3", PRIVATE),
             ("::ffff:169.254.169.254", METADATA),
-            ("::ffff:1.1.1.1", Kind::Public),
+            ("::ffff:1.1.1.1", Reach::Public),
             ("64:ff9b::7f00:1", LOOPBACK),
             ("64:ff9b::a9fe:a9fe", METADATA),
-            ("64:ff9b::101:101", Kind::Public),
+            ("64:ff9b::101:101", Reach::Public),
             ("64:ff9b:1::1", RESERVED),
             ("2002:7f00:1::", LOOPBACK),
             ("::127.0.0.1", RESERVED),
@@ -171,10 +173,10 @@ mod tests {
             ("fd00:ec2::254", METADATA),
             ("fe80::1", LINK_LOCAL),
             ("2001:db8::1", RESERVED),
-            ("ff02::1", Kind::Never("a multicast address")),
+            ("ff02::1", Reach::Never("a multicast address")),
         ];
         for (text, expected) in cases {
-            assert_eq!(kind(text.parse().unwrap()), expected, "{text}");
+            assert_eq!(reach(text.parse().unwrap()), expected, "{text}");
         }
     }
 

@@ -9,8 +9,9 @@ use super::{
     voice::{Voice, clean},
 };
 use crate::{
-    ended::{Ended, Inference, Meter},
-    judge::{self, End},
+    end::{self, End, Ended},
+    inference::Inference,
+    meter::Meter,
     output::Tap,
     pool::Given,
     redact::Redactor,
@@ -260,7 +261,7 @@ impl Call {
             let hint = "let it send `content-length`, or JSON";
             return Err(failed(format!("nobody knows whether its answer is whole: {hint}"), false));
         }
-        Ok(judge::result(body, false))
+        Ok(end::of_output(body, false))
     }
 
     /// Tells people and the meter.

@@ -6,8 +6,8 @@
 
 use super::{Http, call, client::Clients};
 use crate::{
-    ended::{Ended, Meter},
-    judge::End,
+    end::{End, Ended},
+    meter::Meter,
     pool::{Input, Key, locked},
 };
 use relaymesh_core::id::StepId;

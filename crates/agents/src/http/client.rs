@@ -4,7 +4,7 @@ use super::{
     address::{self, Allowed, Refused},
     config::Http,
 };
-use crate::{judge::End, pool::locked};
+use crate::{end::End, pool::locked};
 use reqwest::{
     Client, ClientBuilder, RequestBuilder,
     dns::{Addrs, Name, Resolve, Resolving},

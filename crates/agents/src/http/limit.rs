@@ -4,7 +4,7 @@
 //! counters, those that are used up count. Who says nothing is left alone for a while that doubles (`held` in the runtime).
 
 use crate::{
-    judge::End,
+    end::End,
     tool::{Stop, limit, text},
 };
 use jiff::{Timestamp, Zoned};

@@ -2,8 +2,8 @@
 
 use super::{Event, Said, Setup, Stop, Tool, Transcript, Usage, patience::Patience};
 use crate::{
-    ended::{Ended, Inference},
-    judge::End,
+    end::{End, Ended},
+    inference::Inference,
     output,
 };
 use jiff::Zoned;

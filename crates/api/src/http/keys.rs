@@ -8,7 +8,7 @@ use crate::{
     time,
 };
 use relaymesh_core::{hash::Hash, name::Name};
-use relaymesh_runtime::token::{Bound, Found, Grant, Ledger, NAMED_FILE, Pair, Scope, Tokens};
+use relaymesh_runtime::token::{AttemptTokens, Bound, Found, Grant, NAMED_FILE, Pair, Scope, Tokens};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -70,7 +70,7 @@ pub(super) struct Keys {
 struct State {
     stamp: Option<(u64, i64, i64, u64)>,
     tokens: Tokens,
-    attempts: Ledger,
+    attempts: AttemptTokens,
     /// Begun with a one-time code: by hash, with their end.
     sessions: BTreeMap<Hash, (u64, Found)>,
 }

@@ -5,7 +5,7 @@ use relaymesh_agents::{Agent, Agents, Kind, Protocol};
 use relaymesh_core::name::Name;
 use relaymesh_runtime::{
     builtin::{AGENTS, Builtin},
-    held,
+    rate_limits,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
@@ -59,7 +59,7 @@ pub struct All {
 
 /// Every agent, the builtin ones first.
 pub fn list(agents: &Agents, root: &Path) -> Vec<Shown> {
-    let entries = held::entries(root).unwrap_or_default();
+    let entries = rate_limits::entries(root).unwrap_or_default();
     let builtin = AGENTS.iter().map(|(name, about)| Shown {
         name: (*name).to_owned(),
         kind: "builtin".to_owned(),
@@ -68,7 +68,7 @@ pub fn list(agents: &Agents, root: &Path) -> Vec<Shown> {
     });
     let own = agents.iter().filter(|(name, _)| !Builtin::knows(name));
     let own = own.map(|(name, agent)| {
-        let entry = held::of(&entries, name, &agent.terms.provider);
+        let entry = rate_limits::of(&entries, name, &agent.terms.provider);
         let own = Own {
             provider: agent.terms.provider.clone(),
             command: agent.process().map(|process| process.command.clone()).unwrap_or_default(),

@@ -8,7 +8,7 @@ use crate::{
 };
 use relaymesh_api::local::{Client, Status};
 use relaymesh_core::id::NodeId;
-use relaymesh_runtime::held;
+use relaymesh_runtime::rate_limits;
 use relaymesh_store::{Reader as _, StepKey};
 use relaymesh_store_sqlite::{Gauges, SqliteReader};
 use std::{
@@ -157,11 +157,11 @@ impl Looker {
     fn agents(&mut self) -> Result<Vec<Agent>, Error> {
         let mut running: BTreeMap<String, u64> = self.reader.running_by_agent()?;
         let known = agents::read(&self.context.root)?;
-        let held = held::entries(&self.context.root).unwrap_or_default();
+        let held = rate_limits::entries(&self.context.root).unwrap_or_default();
         let mut found: Vec<Agent> = known
             .iter()
             .map(|(name, agent)| {
-                let entry = held::of(&held, name, &agent.terms.provider);
+                let entry = rate_limits::of(&held, name, &agent.terms.provider);
                 Agent {
                     name: name.to_string(),
                     running: running.remove(name.as_str()).unwrap_or(0),

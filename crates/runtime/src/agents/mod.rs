@@ -7,9 +7,9 @@ pub use folders::{folder, left_folders, said, sweep_folders};
 use crate::{
     builtin::Builtin,
     driver::Handle,
-    held::{self, Held},
     inference,
     ledger::{Account, Books, Ledger, Over, Payer},
+    rate_limits::{self, RateLimits},
     secrets::{Vault, reference},
     settings::{Settings, size},
     workspace,
@@ -79,7 +79,7 @@ pub struct Runner<B> {
     owner: String,
     blobs: B,
     limits: Limits,
-    held: Held,
+    rate_limits: RateLimits,
     vault: Vault,
     news: News,
     ledger: Ledger,
@@ -153,8 +153,8 @@ impl<B: Blobs> Runner<B> {
         processes.set_grace(limits.grace);
         let root = std::path::absolute(vault.root())?;
         let news = News::default();
-        let held = Held::read(&root);
-        let with_pools = with_pools(&agents, limits, &held);
+        let rate_limits = RateLimits::read(&root);
+        let with_pools = with_pools(&agents, limits, &rate_limits);
         let ledger = Ledger::new(books, handle.spends());
         Ok(Self {
             agents: with_pools,
@@ -166,7 +166,7 @@ impl<B: Blobs> Runner<B> {
             owner,
             blobs,
             limits,
-            held,
+            rate_limits,
             vault,
             news,
             ledger,
@@ -188,12 +188,12 @@ impl<B: Blobs> Runner<B> {
         }
         if let Some(agents) = agents {
             // Budgets may be others now. Whoever has used up the new one is told so again.
-            self.held.release_themselves();
+            self.rate_limits.release_themselves();
             self.named = agents;
         }
         self.limits = limits.unwrap_or(self.limits);
         self.processes.set_grace(self.limits.grace);
-        self.agents = with_pools(&self.named, self.limits, &self.held);
+        self.agents = with_pools(&self.named, self.limits, &self.rate_limits);
         true
     }
 
@@ -206,18 +206,18 @@ impl<B: Blobs> Runner<B> {
         now_ms: u64,
     ) -> Option<u64> {
         let known = self.agents.get(agent)?;
-        let whose = if alone { held::itself(agent) } else { known.agent.terms.provider.clone() };
-        let until_ms = self.held.hold(&whose, reason, until_ms, now_ms);
-        self.agents = with_pools(&self.named, self.limits, &self.held);
+        let whose = if alone { rate_limits::itself(agent) } else { known.agent.terms.provider.clone() };
+        let until_ms = self.rate_limits.hold(&whose, reason, until_ms, now_ms);
+        self.agents = with_pools(&self.named, self.limits, &self.rate_limits);
         Some(until_ms)
     }
 
     /// Lets go of those whose time is over; says when the next one's is.
     pub fn held_until(&mut self, now_ms: u64) -> Option<u64> {
-        if self.held.release(now_ms) {
-            self.agents = with_pools(&self.named, self.limits, &self.held);
+        if self.rate_limits.release(now_ms) {
+            self.agents = with_pools(&self.named, self.limits, &self.rate_limits);
         }
-        self.held.next_ms()
+        self.rate_limits.next_ms()
     }
 
     /// Whether there is an agent of this name.
@@ -371,7 +371,7 @@ impl<B: Blobs> Runner<B> {
 }
 
 /// The agents with what their attempts take a place in. An agent with the name of a builtin one does not get its work.
-fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, Known> {
+fn with_pools(agents: &Agents, limits: Limits, rate_limits: &RateLimits) -> BTreeMap<Name, Known> {
     let pools = |name: &Name, agent: &Agent| {
         let process = Pool { name: PROCESSES.into(), places: limits.processes };
         let processes = match &agent.kind {
@@ -379,7 +379,7 @@ fn with_pools(agents: &Agents, limits: Limits, held: &Held) -> BTreeMap<Name, Kn
             Kind::Http(_) => None,
             Kind::Inbox => return Vec::new(),
         };
-        let is_held = held.is_held(&agent.terms.provider) || held.is_held(&held::itself(name));
+        let is_held = rate_limits.is_held(&agent.terms.provider) || rate_limits.is_held(&rate_limits::itself(name));
         let places = if is_held { 0 } else { agent.terms.concurrency.unwrap_or(usize::MAX) };
         let own = Pool { name: format!("agent {name}").into(), places };
         let llm = agent.terms.llm.then(|| Pool { name: LLM.into(), places: limits.llm });

@@ -49,13 +49,13 @@ impl Bound {
 
 /// The tokens of attempts under way.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct AttemptTokens {
     /// By hash: what is looked up is never the token itself, so how long it takes says nothing about it.
     by_hash: BTreeMap<Hash, (u64, Bound)>,
     next: u64,
 }
 
-impl Ledger {
+impl AttemptTokens {
     /// A token for this attempt. `random` is 32 bytes that nobody can guess.
     pub fn issue(&mut self, bound: Bound, random: [u8; 32]) -> String {
         let token = spell(PREFIX, random);

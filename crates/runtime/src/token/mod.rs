@@ -17,7 +17,7 @@ mod pair;
 #[cfg(test)]
 mod tests;
 
-pub use bound::{Bound, Ledger};
+pub use bound::{AttemptTokens, Bound};
 pub use named::{FIRST_FILE, FIRST_NAME, Found, Grant, NAMED_FILE, Named, Scope, Tokens};
 pub use pair::{FILE, Kept, PREFIX, Pair};
 

@@ -137,10 +137,10 @@ fn a_token_of_an_attempt_is_good_for_that_attempt_and_dies_with_it() {
     let (mut rows, held, mut say) = running();
     let task = rows.as_ref().unwrap().task.id;
     let bound = Bound { step: StepId { task, index: 0 }, epoch: 1, namespace: name("team-a"), agent: name("echo") };
-    let mut ledger = Ledger::default();
-    let token = ledger.issue(bound.clone(), [9; 32]);
-    assert_eq!(ledger.find(&token), Some(&bound));
-    assert_eq!(ledger.find("rmx_"), None);
+    let mut attempts = AttemptTokens::default();
+    let token = attempts.issue(bound.clone(), [9; 32]);
+    assert_eq!(attempts.find(&token), Some(&bound));
+    assert_eq!(attempts.find("rmx_"), None);
     let live = rows.clone().unwrap();
     assert!(bound.is_live(&live));
     let others = [
@@ -155,6 +155,6 @@ fn a_token_of_an_attempt_is_good_for_that_attempt_and_dies_with_it() {
     }
     say(&mut rows, task::Body::YieldWork { held, reason: "given back".to_owned() });
     assert!(!bound.is_live(rows.as_ref().unwrap()), "the attempt is over");
-    ledger.forget(&token);
-    assert_eq!(ledger.find(&token), None);
+    attempts.forget(&token);
+    assert_eq!(attempts.find(&token), None);
 }

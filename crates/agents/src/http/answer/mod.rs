@@ -11,7 +11,7 @@ mod tests;
 
 use super::{config::Api, limit::Refusal, sse};
 use crate::{
-    judge::{self, End},
+    end::{self, End},
     tool::{Event, Said, Stop, Usage},
 };
 use jiff::Zoned;
@@ -94,7 +94,7 @@ impl Answer {
             Some(Stop::Limited { message, until_ms }) => {
                 End::Limited { reason: format!("its provider turns it away: {message}"), until_ms: *until_ms }
             }
-            Some(Stop::Done) if self.api == Api::Json => judge::result(self.said.text.clone().into_bytes(), false),
+            Some(Stop::Done) if self.api == Api::Json => end::of_output(self.said.text.clone().into_bytes(), false),
             Some(Stop::Done) if wants_json => match serde_json::from_str::<Value>(&self.said.text) {
                 Ok(_) => End::Done { media: Media::Json, result: self.said.text.clone().into_bytes() },
                 Err(error) => failed(format!("it was asked for JSON and said something else: {error}"), true),

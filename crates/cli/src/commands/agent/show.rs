@@ -13,7 +13,7 @@ use relaymesh_core::{
 };
 use relaymesh_runtime::{
     builtin::{AGENTS, Builtin},
-    held,
+    rate_limits,
 };
 use relaymesh_store::{Reader as _, TaskFilter};
 use serde_json::{Map, Value, json};
@@ -63,8 +63,8 @@ fn facts(name: &Name, agent: &Agent, context: &Context) -> Result<Facts, Error> 
     let command = process.map(|process| process.command.as_slice()).unwrap_or_default();
     let path = command.first().and_then(|word| program(word));
     let version = tool.and(path.as_deref()).and_then(version::of);
-    let entries = held::entries(&context.root).unwrap_or_default();
-    let entry = held::of(&entries, name, &terms.provider);
+    let entries = rate_limits::entries(&context.root).unwrap_or_default();
+    let entry = rate_limits::of(&entries, name, &terms.provider);
     let confinement = process.map(confine::level).map(|found| format!("{}: {}", found.level.as_str(), found.why));
     let retry = terms.retry.policy(crate::settings::current(context)?.settings.retry());
     let confirm = match &terms.confirm {

@@ -1,5 +1,6 @@
-//! How an attempt ended: the exit code says whether it went well, the output says what came of it, and each is judged by itself.
+//! How an attempt ended: the exit code says whether it went well, the output is the result, and each is judged by itself.
 
+use crate::inference::Inference;
 use relaymesh_core::content::Media;
 use std::process::ExitStatus;
 
@@ -29,6 +30,21 @@ pub enum End {
     },
 }
 
+/// How an attempt ended, and what a model did in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// How.
+    pub end: End,
+    /// What a model was asked and said, if one was asked. It is there however the attempt ended: what was used was used.
+    pub inference: Option<Box<Inference>>,
+}
+
+impl From<End> for Ended {
+    fn from(end: End) -> Self {
+        Self { end, inference: None }
+    }
+}
+
 /// Exit codes (of sysexits.h) that say the request itself is wrong: EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_CONFIG. Another attempt
 /// would find the same.
 const FINAL_CODES: [i32; 4] = [64, 65, 66, 78];
@@ -36,11 +52,11 @@ const FINAL_CODES: [i32; 4] = [64, 65, 66, 78];
 /// What ends a process that writes a file longer than it may.
 const SIGXFSZ: i32 = 25;
 
-/// Judges what a process left: its exit status, its output (text in any case, or whatever it looks like), and the last line that it said.
-pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, is_text: bool, last_line: &str) -> End {
+/// How a process ended that left this exit status, this output (text in any case, or what it looks like), and this last line on stderr.
+pub(crate) fn of_exit(status: ExitStatus, output: Vec<u8>, is_text: bool, last_line: &str) -> End {
     let said = if last_line.is_empty() { String::new() } else { format!(": {last_line}") };
     match status.code() {
-        Some(0) => result(output, is_text),
+        Some(0) => of_output(output, is_text),
         Some(code) => End::Failed { error: format!("exit code {code}{said}"), retryable: !FINAL_CODES.contains(&code) },
         None => {
             let signal = std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0);
@@ -52,7 +68,7 @@ pub(crate) fn judge(status: ExitStatus, output: Vec<u8>, is_text: bool, last_lin
 
 /// JSON as it is, other text as text, nothing as `null`. What begins as JSON and is not one whole document is neither: half a result, or two,
 /// must not pass for text.
-pub(crate) fn result(mut output: Vec<u8>, is_text: bool) -> End {
+pub(crate) fn of_output(mut output: Vec<u8>, is_text: bool) -> End {
     output.truncate(output.trim_ascii_end().len());
     if !is_text {
         if output.is_empty() {
@@ -122,7 +138,7 @@ mod tests {
             (ExitStatus::from_raw(9), b"{}", "", failed("ended by signal 9", true)),
         ];
         for (status, output, last, end) in cases {
-            assert_eq!(judge(status, output.to_vec(), false, last), end, "{status:?} {output:?}");
+            assert_eq!(of_exit(status, output.to_vec(), false, last), end, "{status:?} {output:?}");
         }
     }
 
@@ -136,15 +152,15 @@ mod tests {
             ("{", "line 1 column 1"),
             ("[\"half", "line 1 column"),
         ] {
-            let End::Failed { error, retryable: true } = judge(exit, output.into(), false, "") else {
+            let End::Failed { error, retryable: true } = of_exit(exit, output.into(), false, "") else {
                 panic!("{output} passed")
             };
             assert!(error.contains("is not one document") && error.contains(place), "{output}: {error}");
-            assert_eq!(judge(exit, output.into(), true, ""), done(Media::Text, output.trim_end()));
+            assert_eq!(of_exit(exit, output.into(), true, ""), done(Media::Text, output.trim_end()));
         }
         for text in ["[INFO] ready", "{{ a template }}", "(1)", "[x] done", "1 2", "\"a\" \"b\""] {
-            assert_eq!(judge(exit, text.into(), false, ""), done(Media::Text, text));
+            assert_eq!(of_exit(exit, text.into(), false, ""), done(Media::Text, text));
         }
-        assert_eq!(judge(exit, "{}".into(), true, ""), done(Media::Text, "{}"));
+        assert_eq!(of_exit(exit, "{}".into(), true, ""), done(Media::Text, "{}"));
     }
 }

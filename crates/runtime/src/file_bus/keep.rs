@@ -1,7 +1,7 @@
 //! What is kept: `done/` with receipts, `dead/` with reasons. The same id may come again, so every keep has a place of its own.
 
 use super::{
-    Bus, Stop,
+    FileBus, Stop,
     folder::Folder,
     meta::{Id, META, PAYLOAD, REASON, RECEIPT},
 };
@@ -16,7 +16,7 @@ const DAY_MS: u64 = 86_400_000;
 /// Places for one id in one folder.
 const PLACES_MAX: usize = 100_000;
 
-impl<R: Reader, B: Blobs> Bus<R, B> {
+impl<R: Reader, B: Blobs> FileBus<R, B> {
     /// It is in the database, and its receipt is in `meta/`: moves everything to `done/`, the receipt last.
     pub(super) fn finish(&mut self, id: &Id) -> Result<(), Stop> {
         let day = self.places.done.make(&day((self.means.now_ms)()))?;

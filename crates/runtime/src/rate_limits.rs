@@ -1,4 +1,4 @@
-//! Providers that have enough of us for a while: their agents are *held*, and their steps wait without spending attempts.
+//! Rate limits of providers: the agents of a provider that turns one of them away are *held*, and their steps wait without spending attempts.
 //!
 //! It is kept in a file, so that a restart does not ask too early and others can show it. The file is a courtesy: without it a held agent is
 //! asked once more, is turned away, and is held again.
@@ -39,15 +39,15 @@ pub struct Entry {
     times: u32,
 }
 
-/// Who is held.
+/// The rate limits that are known.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct RateLimits {
     file: PathBuf,
     by_provider: BTreeMap<String, Entry>,
 }
 
-impl Held {
-    /// Who was held when the last life of this root ended.
+impl RateLimits {
+    /// The rate limits that were known when the last life of this root ended.
     pub fn read(root: &Path) -> Self {
         Self { file: root.join(FILE), by_provider: entries(root).unwrap_or_default() }
     }
@@ -132,33 +132,33 @@ mod tests {
     #[test]
     fn a_provider_is_held_until_it_said_and_over_a_restart() {
         let root = tempfile::tempdir().unwrap();
-        let mut held = Held::read(root.path());
-        assert_eq!(held.hold("openai", "limit", Some(5_000_000), 1_000_000), 5_000_000);
-        assert_eq!(held.hold("openai", "limit", Some(4_000_000), 1_000_000), 5_000_000, "the later one counts");
-        let mut held = Held::read(root.path());
-        assert!(held.is_held("openai") && !held.is_held("anthropic"));
-        assert_eq!((held.release(4_999_999), held.next_ms()), (false, Some(5_000_000)));
-        assert_eq!((held.release(5_000_000), held.next_ms()), (true, None));
-        assert!(!Held::read(root.path()).is_held("openai"));
+        let mut limits = RateLimits::read(root.path());
+        assert_eq!(limits.hold("openai", "limit", Some(5_000_000), 1_000_000), 5_000_000);
+        assert_eq!(limits.hold("openai", "limit", Some(4_000_000), 1_000_000), 5_000_000, "the later one counts");
+        let mut limits = RateLimits::read(root.path());
+        assert!(limits.is_held("openai") && !limits.is_held("anthropic"));
+        assert_eq!((limits.release(4_999_999), limits.next_ms()), (false, Some(5_000_000)));
+        assert_eq!((limits.release(5_000_000), limits.next_ms()), (true, None));
+        assert!(!RateLimits::read(root.path()).is_held("openai"));
     }
 
     #[test]
     fn who_does_not_say_how_long_is_left_alone_longer_each_time() {
         let root = tempfile::tempdir().unwrap();
-        let mut held = Held::read(root.path());
+        let mut limits = RateLimits::read(root.path());
         let mut now_ms = 1_000_000;
         let mut waits = Vec::new();
         for _ in 0..6 {
-            let until_ms = held.hold("p", "429", None, now_ms);
-            assert_eq!(held.hold("p", "429", None, now_ms), until_ms, "turned away together counts once");
+            let until_ms = limits.hold("p", "429", None, now_ms);
+            assert_eq!(limits.hold("p", "429", None, now_ms), until_ms, "turned away together counts once");
             waits.push((until_ms - now_ms) / FIRST_MS);
             now_ms = until_ms;
-            assert!(held.release(now_ms));
+            assert!(limits.release(now_ms));
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 16]);
-        held.release(now_ms + LONGEST_MS);
+        limits.release(now_ms + LONGEST_MS);
         assert_eq!(
-            held.hold("p", "429", None, now_ms + LONGEST_MS) - now_ms - LONGEST_MS,
+            limits.hold("p", "429", None, now_ms + LONGEST_MS) - now_ms - LONGEST_MS,
             FIRST_MS,
             "forgotten by now"
         );
@@ -168,8 +168,8 @@ mod tests {
     fn nonsense_is_bounded() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join(FILE), "not json").unwrap();
-        let mut held = Held::read(root.path());
-        assert_eq!(held.hold("p", "", Some(u64::MAX), 7), 7 + MOST_MS);
-        assert_eq!(held.hold("q", "", Some(0), 7_000), 7_000 + LEAST_MS);
+        let mut limits = RateLimits::read(root.path());
+        assert_eq!(limits.hold("p", "", Some(u64::MAX), 7), 7 + MOST_MS);
+        assert_eq!(limits.hold("q", "", Some(0), 7_000), 7_000 + LEAST_MS);
     }
 }

@@ -5,7 +5,7 @@
 //! in the meta file is, and it is checked in the write that takes the answer.
 
 use super::{
-    Bus, Stop,
+    FileBus, Stop,
     folder::Folder,
     meta::{META, META_BYTES_MAX, PAYLOAD},
 };
@@ -42,7 +42,7 @@ const HELD_MAX: usize = 1 << 20;
 /// Later than everything.
 const NEVER_MS: u64 = u64::MAX >> 1;
 
-impl<R: Reader, B: Blobs> Bus<R, B> {
+impl<R: Reader, B: Blobs> FileBus<R, B> {
     /// What an earlier life had in the folders, from the rows. A file that is not there is made again: nobody can have seen it go.
     pub(super) fn recover(&mut self) -> Result<(), Stop> {
         self.placed.clear();

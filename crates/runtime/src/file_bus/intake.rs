@@ -1,7 +1,7 @@
 //! Taking in what programs put there.
 
 use super::{
-    Bus, Stop,
+    FileBus, Stop,
     folder::{Folder, Odd},
     meta::{self, Id, META, META_BYTES_MAX, Order, PAYLOAD, RECEIPT, What},
 };
@@ -52,7 +52,7 @@ struct Read {
     payload: Option<(File, Vec<u8>)>,
 }
 
-impl<R: Reader, B: Blobs> Bus<R, B> {
+impl<R: Reader, B: Blobs> FileBus<R, B> {
     pub(super) fn take_in_all(&mut self) -> Result<(), Stop> {
         // What an earlier life began comes first, then the lanes in their order.
         let meta = self.places.meta.again()?;

@@ -19,7 +19,7 @@ use std::{
 const SETTLED: Duration = Duration::from_millis(100);
 
 /// What attempts read.
-pub(super) struct Sight {
+pub(super) struct Reads {
     hidden: Vec<PathBuf>,
     kept: Mutex<Option<Kept>>,
 }
@@ -31,7 +31,7 @@ struct Kept {
     above: Vec<(PathBuf, SystemTime)>,
 }
 
-impl Sight {
+impl Reads {
     /// Everything but what is called like one of these, or like one of them and more.
     pub(super) fn new(hidden: &[PathBuf]) -> Self {
         // By their true names: a rule is about a place, however one gets there.

@@ -1,6 +1,6 @@
-//! The fence of one attempt.
+//! The sandbox of one attempt: the rules that the kernel holds it to.
 
-use super::{Confine, Confinement, Level, own_folders, sight::Sight};
+use super::{Confine, Confinement, Level, own_folders, reads::Reads};
 use crate::agent::Process;
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr as _, RulesetCreated,
@@ -25,7 +25,7 @@ const RULES: ABI = ABI::V6;
 const DEVICES: [&str; 8] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
-/// What root is not, behind a fence: each of these goes around it, or around a limit.
+/// What root may not do in a sandbox: each of these goes around it, or around a limit.
 const POWERS: CapabilitySet = CapabilitySet::SYS_PTRACE
     .union(CapabilitySet::SYS_ADMIN)
     .union(CapabilitySet::SYS_MODULE)
@@ -37,14 +37,14 @@ const POWERS: CapabilitySet = CapabilitySet::SYS_PTRACE
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::CHECKPOINT_RESTORE);
 
-/// A fence that a thread can go behind. There is no way back.
-pub(crate) struct Fence {
+/// A sandbox that a thread can enter. There is no way back.
+pub(crate) struct Sandbox {
     writes: RulesetCreated,
     reads: Option<RulesetCreated>,
 }
 
-impl Fence {
-    /// Puts the calling thread, and all that it starts, behind the fence.
+impl Sandbox {
+    /// Puts the calling thread, and all that it starts, into the sandbox.
     pub(crate) fn enter(self) -> io::Result<()> {
         for layer in [Some(self.writes), self.reads].into_iter().flatten() {
             let status = layer.restrict_self().map_err(io::Error::other)?;
@@ -54,7 +54,7 @@ impl Fence {
         }
         let mut held = rustix::thread::capabilities(None)?;
         if held.permitted.intersects(POWERS) {
-            // Nothing that it runs gets them back: going behind a fence rules out new privileges.
+            // Nothing that it runs gets them back: entering a sandbox rules out new privileges.
             held.permitted.remove(POWERS);
             held.effective.remove(POWERS);
             held.inheritable.remove(POWERS);
@@ -64,21 +64,22 @@ impl Fence {
     }
 }
 
-/// Makes fences.
-pub(crate) struct Warden {
+/// Makes the sandboxes of attempts.
+pub(crate) struct SandboxBuilder {
     devices: Vec<OwnedFd>,
-    sight: Sight,
+    reads: Reads,
 }
 
-impl Warden {
+impl SandboxBuilder {
     /// Whatever is called like one of `hidden`, or like one of them and more (`secrets`, `secrets.key`), is not read.
     pub(crate) fn new(hidden: &[PathBuf]) -> Self {
         let devices = DEVICES.iter().filter_map(|path| handle(Path::new(path)).ok()).collect();
-        Self { devices, sight: Sight::new(hidden) }
+        Self { devices, reads: Reads::new(hidden) }
     }
 
-    /// The fence of an attempt that works in this folder and may write to these places besides. `None`: it has none, as its entry or this machine has it.
-    pub(crate) fn fence(&self, process: &Process, folder: &Path, also: &[PathBuf]) -> io::Result<Option<Fence>> {
+    /// The sandbox of an attempt that works in this folder and may write to these places besides. `None`: it has none, as its entry or this
+    /// machine has it.
+    pub(crate) fn build(&self, process: &Process, folder: &Path, also: &[PathBuf]) -> io::Result<Option<Sandbox>> {
         if process.confine == Confine::Off || machine().level == Level::None {
             return Ok(None);
         }
@@ -103,8 +104,8 @@ impl Warden {
             writes = rule(writes, &place, if kind.is_dir() { in_folders() } else { in_files() })?;
         }
         let is_hidden = process.confine == Confine::All && !process.opens_root;
-        let reads = is_hidden.then(|| self.sight.layer()).transpose()?.flatten();
-        Ok(Some(Fence { writes, reads }))
+        let reads = is_hidden.then(|| self.reads.layer()).transpose()?.flatten();
+        Ok(Some(Sandbox { writes, reads }))
     }
 }
 
@@ -128,7 +129,7 @@ fn handle(path: &Path) -> io::Result<OwnedFd> {
 
 /// Closes this process to whoever is of the same user: no memory, environment or descriptors of it under `/proc`, no core dumps of it or of
 /// those that it starts.
-pub(crate) fn guard() {
+pub(crate) fn protect_daemon() {
     // A system that refuses has said how it wants it; `machine` says what follows.
     let _ = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);

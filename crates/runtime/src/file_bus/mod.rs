@@ -121,7 +121,7 @@ pub struct Means<R, B> {
 }
 
 /// The bus of a root.
-pub struct Bus<R, B> {
+pub struct FileBus<R, B> {
     means: Means<R, B>,
     places: Places,
     worker: WorkerId,
@@ -144,7 +144,7 @@ struct Places {
     dead: Folder,
 }
 
-impl<R: Reader, B: Blobs> Bus<R, B> {
+impl<R: Reader, B: Blobs> FileBus<R, B> {
     /// Makes the folders. The bell wakes the bus when there is news.
     pub fn new(means: Means<R, B>) -> io::Result<(Self, Bell)> {
         let root = Folder::root(&means.root)?;
