@@ -17,7 +17,7 @@ use crate::{
 };
 use relaymesh_core::{
     id::{StepId, TaskId},
-    task::{Status, Step, TaskRows, spec::Ask},
+    task::{Status, TaskRows, spec::Ask},
 };
 use relaymesh_runtime::{
     driver::{Answer, Command, Event, Submit},
@@ -222,16 +222,17 @@ impl Drive<'_> {
         if self.patience.yes {
             return self.approve(&rows).map(|()| None);
         }
-        if !is_blocked(&rows, time::now_ms()) {
+        let shown = View::bare(rows).shown(false);
+        if !shown.is_blocked(time::now_ms()) {
             return Ok(None);
         }
         match self.link {
             Link::Here(_) => {
-                self.watch.blocked(&View::bare(rows).shown(false));
+                self.watch.blocked(&shown);
                 Ok(Some(Exit::NotEnded))
             }
             Link::Daemon(_) => {
-                self.watch.waits(&View::bare(rows).shown(false));
+                self.watch.waits(&shown);
                 Ok(None)
             }
         }
@@ -282,14 +283,6 @@ impl Drive<'_> {
 fn accepted(answer: Answer) -> Result<(TaskId, Begin), Error> {
     let Answer::Accepted { task, merged, .. } = answer else { return Err(link::unexpected(&answer)) };
     Ok((task, if merged { Begin::Merged } else { Begin::Accepted }))
-}
-
-/// Steps wait for approval, none of them is past its deadline, and nothing else moves.
-pub(crate) fn is_blocked(rows: &TaskRows, now_ms: u64) -> bool {
-    let moves = |step: &Step| step.ready || matches!(step.status, Status::Running | Status::Retrying);
-    let waits = |step: &Step| step.status == Status::Waiting;
-    let over = |step: &Step| waits(step) && step.due_ms > 0 && step.due_ms <= now_ms;
-    rows.steps.iter().any(waits) && !rows.steps.iter().any(|step| moves(step) || over(step))
 }
 
 fn gone() -> Error {

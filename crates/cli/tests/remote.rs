@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use crate::common::{Said, house::House, normalised};
+use crate::common::{Running, Said, house::House, normalised};
 use serde_json::Value;
 use std::{net::TcpListener, process::Command};
 
@@ -290,6 +290,37 @@ fn a_flow_is_watched_from_elsewhere_until_it_has_ended() {
     assert_eq!((&ended["status"], child.wait().unwrap().code()), (&"SUCCESS".into(), Some(0)));
     let watched = there.run(&["run", flow, "--watch", "--new", "--yes"]);
     assert!(watched.code == 0 && watched.stderr.contains("deploy") && watched.stderr.contains("✓ SUCCESS"));
+}
+
+/// One step asks, and another is ready and has no place to run yet: a person may take their time, and nothing is blocked.
+#[test]
+fn a_task_of_which_a_step_is_about_to_run_is_not_said_to_wait_for_a_person() {
+    let there = Elsewhere::new();
+    let (house, mesh) = (&there.house, &there.house.0);
+    let file = mesh.root().join("agents.toml");
+    let gate = mesh.folder.path().join("gate");
+    let command = format!("command = [\"sh\", \"-c\", \"until test -e {}; do sleep 0.05; done\"]", gate.display());
+    std::fs::write(&file, format!("[agents.gated]\n{command}\nconcurrency = 1\nresult = \"text\"\n")).unwrap();
+    let flow = "name: two\nsteps:\n  - {id: ask, agent: echo, input: 1, approve: {text: sure?}}\n  - {id: work, agent: gated}\n";
+    let flow = mesh.file("two.yaml", flow);
+    for command in [there.command(&["run", flow, "--new", "--json"]), house.command(&["run", flow, "--new", "--json"])]
+    {
+        let _ = std::fs::remove_file(&gate);
+        let first = there.submit(&["--agent", "gated", "--new"]);
+        mesh.until("the only place is taken", |_| house.json(&["task", "show", &first])["status"] == "RUNNING");
+        let mut following = Running::start(command);
+        following.until(|line| line["event"] == "step" && line["step"] == "ask" && line["status"] == "WAITING");
+        std::fs::write(&gate, "").unwrap();
+        let mut ran = false;
+        let waits = following.until(|line| {
+            ran |= line["step"] == "work" && line["status"] != "PENDING";
+            line["event"] == "waiting"
+        });
+        assert!(ran, "a step that is ready to run is not blocked: {waits}");
+        let task = waits["task"].as_str().unwrap();
+        assert_eq!(house.run(&["approve", task, "--yes"]).code, 0);
+        assert_eq!(following.until(|line| line["event"] == "ended")["status"], "SUCCESS");
+    }
 }
 
 #[test]

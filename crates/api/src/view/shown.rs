@@ -12,6 +12,7 @@ use relaymesh_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use utoipa::ToSchema;
 
 /// A task with its steps.
@@ -137,6 +138,29 @@ impl Shown {
     /// The steps that ask for a decision.
     pub fn waiting(&self) -> impl Iterator<Item = &ShownStep> {
         self.steps.iter().filter(|step| step.status == Status::Waiting)
+    }
+
+    /// Whether the task cannot go on before a person decides: a step waits for approval, no approval has run out, and no other step
+    /// runs, is about to be retried, or is ready to run.
+    ///
+    /// Readiness is not shown, and need not be: while a step waits for approval, a pending step is ready exactly when all steps that it
+    /// depends on are done (the kernel's `validate` checks that after every op). A compensation never is: compensations run one at a
+    /// time, after everything that waited was skipped.
+    pub fn is_blocked(&self, now_ms: u64) -> bool {
+        if self.waiting().next().is_none() {
+            return false;
+        }
+        let is_done = |step: &&ShownStep| matches!(step.status, Status::Success | Status::Skipped);
+        let done: BTreeSet<&str> = self.steps.iter().filter(is_done).map(|step| step.step.as_str()).collect();
+        let moves = |step: &ShownStep| match step.status {
+            Status::Running | Status::Retrying => true,
+            Status::Pending => {
+                step.compensates.is_none() && step.depends_on.iter().all(|name| done.contains(name.as_str()))
+            }
+            Status::Waiting => step.due_ms.is_some_and(|due_ms| due_ms <= now_ms),
+            Status::Success | Status::Failed | Status::DeadLetter | Status::Cancelled | Status::Skipped => false,
+        };
+        !self.steps.iter().any(moves)
     }
 }
 
@@ -276,4 +300,58 @@ pub struct RunningAttempt {
     pub worker: WorkerId,
     /// When it was claimed.
     pub claimed_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const DEADLINE_MS: u64 = 9_000;
+
+    /// A step: its name, its status, what it depends on.
+    type Row<'a> = (&'a str, Status, &'a [&'a str]);
+
+    fn step((name, status, on): &Row<'_>) -> Value {
+        let (compensates, due_ms) = (name.strip_prefix("undo-"), (*status == Status::Waiting).then_some(DEADLINE_MS));
+        json!({
+            "step": name, "index": 0, "agent": "echo", "status": status, "priority": "normal", "attempt": 0,
+            "max_attempts": 1, "epoch": 0, "depends_on": on, "compensates": compensates, "due_ms": due_ms,
+            "result": null, "updated_ms": 0,
+        })
+    }
+
+    fn task(steps: &[Row<'_>]) -> Shown {
+        let id = TaskId::from_bytes([7; 16]);
+        let value = json!({
+            "task": id, "name": "release", "namespace": "default", "status": Status::Running, "created_ms": 0,
+            "updated_ms": 0, "idempotency_key": "k", "fingerprint": Hash::sha256(b""), "trace_id": "", "result": null,
+            "steps": steps.iter().map(step).collect::<Vec<_>>(),
+        });
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_task_is_blocked_only_when_nothing_but_a_person_can_move_it() {
+        use Status::{Failed, Pending, Retrying, Running, Skipped, Success, Waiting};
+        let ask: Row<'_> = ("ask", Waiting, &[]);
+        let table: [(&[Row<'_>], bool); 12] = [
+            (&[("a", Running, &[])], false),
+            (&[ask], true),
+            (&[ask, ("a", Success, &[])], true),
+            (&[ask, ("a", Running, &[])], false),
+            (&[ask, ("a", Retrying, &[])], false),
+            (&[ask, ("a", Pending, &[])], false),
+            (&[ask, ("a", Success, &[]), ("b", Pending, &["a"])], false),
+            (&[ask, ("a", Skipped, &[]), ("c", Success, &[]), ("b", Pending, &["a", "c"])], false),
+            (&[ask, ("a", Pending, &["ask"])], true),
+            (&[ask, ("a", Success, &[]), ("b", Pending, &["a", "ask"]), ("c", Pending, &["b"])], true),
+            (&[ask, ("a", Success, &[]), ("undo-a", Pending, &[])], true),
+            (&[("a", Failed, &[]), ("b", Success, &[]), ("undo-b", Waiting, &[])], true),
+        ];
+        for (steps, expected) in table {
+            assert_eq!(task(steps).is_blocked(DEADLINE_MS - 1), expected, "{steps:?}");
+            assert!(!task(steps).is_blocked(DEADLINE_MS), "it is denied by itself: {steps:?}");
+        }
+    }
 }

@@ -8,11 +8,11 @@ use crate::{
     drive::Patience,
     error::{Code, Error},
     exit::Exit,
-    output,
+    output, time,
     watch::{Begin, Watch},
 };
 use relaymesh_api::view::{Accepted, Changed, Shown, asked};
-use relaymesh_core::{id::TaskId, task::Status};
+use relaymesh_core::id::TaskId;
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -61,7 +61,7 @@ pub(crate) fn follow(
             watch.sync(&shown);
             if patience.yes {
                 approve(remote, &shown, watch)?;
-            } else if is_blocked(&shown) {
+            } else if shown.is_blocked(time::now_ms()) {
                 watch.waits(&shown);
             }
             let left = patience.until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -75,12 +75,6 @@ pub(crate) fn follow(
         }
     }
     Err(Error::new(Code::DaemonGone, format!("the daemon ended its events {ENDS_MAX} times")))
-}
-
-/// Steps wait for a person, and nothing else moves.
-fn is_blocked(task: &Shown) -> bool {
-    let moves = |status: Status| matches!(status, Status::Running | Status::Retrying);
-    task.waiting().next().is_some() && !task.steps.iter().any(|step| moves(step.status))
 }
 
 /// Approves whatever waits, having shown it.

@@ -5,9 +5,8 @@
 use super::{Mesh, Running, Said};
 use serde_json::Value;
 use std::{
-    io::BufReader,
     os::unix::net::UnixStream,
-    process::{Command, Stdio},
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -30,10 +29,7 @@ impl House {
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
-        let mut command = self.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        Running { child, stdout: BufReader::new(stdout), stderr: BufReader::new(stderr) }
+        Running::start(self.command(arguments))
     }
 
     pub(crate) fn pid(&self) -> Option<u64> {

@@ -91,11 +91,7 @@ impl Mesh {
 
     /// Starts a command and does not wait for it.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
-        let mut command = self.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        Running { child, stdout, stderr }
+        Running::start(self.command(arguments))
     }
 
     /// Waits until the condition holds.
@@ -151,6 +147,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Starts the command and does not wait for it.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        Self { child, stdout: BufReader::new(stdout), stderr: BufReader::new(stderr) }
+    }
+
     /// The next JSON line of stdout.
     pub(crate) fn next(&mut self) -> Value {
         let mut line = String::new();
@@ -159,7 +162,7 @@ impl Running {
     }
 
     /// Reads lines until one fits.
-    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&mut self, mut fits: impl FnMut(&Value) -> bool) -> Value {
         loop {
             let line = self.next();
             if fits(&line) {

@@ -67,7 +67,7 @@ pub(super) fn open_ready(rows: &mut TaskRows, at: At, effects: &mut Vec<Effect>)
 }
 
 /// Whether the steps for the items of this one, if it has any, have all succeeded.
-fn items_done(rows: &TaskRows, index: u16) -> bool {
+pub(super) fn items_done(rows: &TaskRows, index: u16) -> bool {
     rows.steps[usize::from(index)].fan.is_none() || rows.items(index).all(|(_, step)| step.status == Status::Success)
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     artifact::ARTIFACTS_MAX,
+    follow,
     state::{HISTORY_MAX, Step, TaskRows},
     table::Status,
 };
@@ -70,7 +71,16 @@ fn items(rows: &TaskRows, step: &Step) -> usize {
     place.map_or(0, |(index, _)| rows.items(index).count())
 }
 
-fn task_rules(rows: &TaskRows) -> [(bool, &'static str); 6] {
+/// Whether readiness can be told from statuses and edges while a step asks: `Shown::is_blocked` does.
+fn opened(rows: &TaskRows) -> bool {
+    let asks = rows.steps.iter().any(|step| step.status == Status::Waiting);
+    let done = |of: &u16| matches!(rows.steps[usize::from(*of)].status, Status::Success | Status::Skipped);
+    let free = |step: &Step| !step.is_compensation() && step.spec.depends_on.iter().all(done);
+    let follows = |(index, step): (u16, &Step)| step.ready == (free(step) && follow::items_done(rows, index));
+    !asks || rows.indexed().filter(|(_, step)| step.status == Status::Pending).all(follows)
+}
+
+fn task_rules(rows: &TaskRows) -> [(bool, &'static str); 7] {
     let task = &rows.task;
     let all_at_rest = rows.steps.iter().all(|step| step.status.is_terminal());
     let graph = || rows.steps.iter().filter(|step| !step.is_compensation());
@@ -84,6 +94,7 @@ fn task_rules(rows: &TaskRows) -> [(bool, &'static str); 6] {
         ),
         ((task.status == Status::Success) == task.result_hash.is_some(), "a result hash exactly on success"),
         (task.status.is_terminal() || rows.steps.iter().any(moves), "an open task has something that can go on"),
+        (opened(rows), "while a step asks, whatever depends on nothing unfinished is ready"),
         (
             matches!(
                 task.status,

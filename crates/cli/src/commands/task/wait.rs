@@ -3,7 +3,7 @@
 use crate::{
     args::Context,
     bell::Bell,
-    drive::{Patience, Start, drive, is_blocked},
+    drive::{Patience, Start, drive},
     error::{Code, Error},
     exit::Exit,
     link::Missing,
@@ -88,13 +88,13 @@ fn follow(
     let round = Instant::now() + ROUND;
     loop {
         let rows = lookup::task(reader, &id.to_string())?;
-        let shown = View::bare(rows.clone()).shown(false);
+        let shown = View::bare(rows).shown(false);
         watch.begin(Begin::Found, &shown, 0);
         watch.sync(&shown);
-        if rows.task.status.is_terminal() {
+        if shown.status.is_terminal() {
             return ended(reader, id, watch).map(Some);
         }
-        if is_blocked(&rows, time::now_ms()) {
+        if shown.is_blocked(time::now_ms()) {
             watch.blocked(&shown);
             return Ok(Some(Exit::NotEnded));
         }
