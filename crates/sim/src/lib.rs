@@ -5,8 +5,8 @@
 //! break, then the world heals and everything that was accepted must come to rest; the [`invariant`] files say what must
 //! hold meanwhile.
 //!
-//! The engine, the kernel, the clock's guard and the memory store are the ones of production and of its tests. Only the
-//! two threads are replaced, by `node::life`, and the time that a commit takes. There is no thread, no wall clock and no
+//! The driver's loop with its engine, the kernel, the clock's guard and the memory store are the ones of production and of its
+//! tests. Only the two threads are replaced, by `node::life`, and the time that a commit takes. There is no thread, no wall clock and no
 //! hash map to iterate in here.
 //!
 //! Run it with `cargo xtask sim --seeds 1000`, repeat one run with `cargo xtask sim --seed N`.

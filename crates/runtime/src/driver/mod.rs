@@ -14,7 +14,8 @@
 //! How a commit may end: `Ok`: answer, start agents. `Full`: *n* was rolled back and *n+1* stands on it, so both are
 //! rejected and the rows are read again. `Poisoned`: unknown; everybody is told `indeterminate`, and the node stops.
 //!
-//! [`Driver`] puts an engine and a store on two threads. A simulator steps the same engine by hand.
+//! The [`EventLoop`] decides in which order an engine is given what comes in. [`Driver`] puts a loop and a store on two
+//! threads; the simulator steps the same loop by hand.
 
 mod ask;
 mod attempts;
@@ -27,6 +28,7 @@ mod commit;
 mod dispatch;
 mod engine;
 mod event;
+mod event_loop;
 mod input;
 mod life;
 mod locks;
@@ -52,8 +54,9 @@ pub use command::{
 };
 pub use engine::{Config, Engine, Watcher};
 pub use event::{Event, Posted, StepEvent};
+pub use event_loop::{EventLoop, Glance, Next, Turn};
 pub use meter::Meter;
 pub use namespaces::NAMESPACES_MAX;
 pub use proof::{NoProof, Proof};
 pub use sizes::Sizes;
-pub use threads::{Driver, Glance, Handle};
+pub use threads::{Driver, Handle};

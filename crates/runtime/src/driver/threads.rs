@@ -1,12 +1,12 @@
-//! The engine on two threads: one decides, one commits.
+//! The driver on two threads: one decides, one commits. What is done in which order is the business of [`EventLoop`].
 
 use super::{
     caller::Caller,
     command::{Answer, Command, Error, Request},
     engine::{Config, Engine, Follower, Listener, Watcher},
     event::{Event, Posted},
+    event_loop::{EventLoop, Glance, Next, Turn},
     meter::Meter,
-    sizes::Sizes,
 };
 use crate::{
     ledger::Write,
@@ -14,7 +14,6 @@ use crate::{
 };
 use relaymesh_store::{Batch, Reader, Spend, Store};
 use std::{
-    collections::VecDeque,
     io,
     sync::{
         Arc,
@@ -25,7 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Attempts and requests that are decided before the writer is looked after again.
+/// Attempts and requests that are decided in one turn, before the writer's result is looked at again.
 const DECISIONS_AT_ONCE: usize = 32;
 
 /// Commands that may wait before more are turned away.
@@ -43,17 +42,6 @@ enum Input {
     Configure(Box<Config>),
     Committed(Result<(), relaymesh_store::Error>),
     Stop,
-}
-
-/// How the driver stands at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Glance {
-    /// What it holds in memory.
-    pub sizes: Sizes,
-    /// The newest durable op.
-    pub pos: u64,
-    /// How often a lower lane had to be forced (R13).
-    pub low_starvation_count: u64,
 }
 
 type Looker = Box<dyn FnOnce(Glance) + Send>;
@@ -99,7 +87,7 @@ impl<S: Store> Driver<S> {
         let engine = Engine::watched(store.reader()?, world, config, watchers)?;
         let committed = inputs.clone();
         let writer = spawn("writer", move || write(store, &to_commit, &committed, &meter))?;
-        let kernel = Kernel { engine, inputs: received, batches, waiting, requests: VecDeque::new(), stopping: false };
+        let kernel = Kernel { turns: EventLoop::new(engine), inputs: received, batches, waiting };
         let kernel = spawn("kernel", move || kernel.run())?;
         Ok(Self { handle, kernel, writer })
     }
@@ -198,123 +186,79 @@ impl Handle {
     }
 }
 
-/// The kernel thread: takes in what has come, decides as much as the batch has room for, and looks after the writer in
-/// between, so that neither stands idle while the other has a large batch to work off.
+/// The kernel thread: waits for what comes in, and passes it to the loop and batches to the writer.
 struct Kernel<R: Reader, W: World> {
-    engine: Engine<R, W>,
+    turns: EventLoop<R, W>,
     inputs: Receiver<Input>,
     batches: Sender<Arc<Batch>>,
     waiting: Arc<AtomicUsize>,
-    /// Requests that found no room in the batch.
-    requests: VecDeque<Request>,
-    stopping: bool,
 }
 
 impl<R: Reader, W: World> Kernel<R, W> {
     /// Runs until it is told to stop, or the store is poisoned: then that is why.
     fn run(mut self) -> Option<String> {
         loop {
-            self.decide();
-            hand_over(&mut self.engine, &self.batches);
-            if let Some(why) = self.engine.poisoned() {
-                return Some(why.to_owned());
-            }
-            if self.stopping && self.engine.is_settled() && self.requests.is_empty() {
-                return None;
-            }
-            let mut next = self.inputs.try_recv().ok();
-            if next.is_none() && !self.has_work() {
-                self.engine.put_rows();
-                next = self.receive();
-            }
-            while let Some(input) = next {
-                self.take_in(input);
-                next = self.inputs.try_recv().ok();
-            }
-            if !self.stopping {
-                self.engine.handle_tick();
+            let waiting = self.turns.waiting();
+            let Turn { batch, next } = self.turns.poll_turn(DECISIONS_AT_ONCE);
+            self.waiting.fetch_sub(waiting - self.turns.waiting(), Ordering::Relaxed);
+            let is_handed_over = self.hand_over(batch);
+            let mut input = match next {
+                Next::Ended(how) => return how.err(),
+                Next::Again => self.inputs.try_recv().ok(),
+                Next::Wait if is_handed_over => self.inputs.try_recv().ok().or_else(|| self.receive()),
+                Next::Wait => None,
+            };
+            while let Some(next) = input {
+                self.take_in(next);
+                input = self.inputs.try_recv().ok();
             }
         }
     }
 
     fn take_in(&mut self, input: Input) {
         match input {
-            Input::Request(request) => self.requests.push_back(request),
-            Input::Finished(finished) => self.engine.handle_finished(finished),
-            Input::Spent(spend) => self.engine.handle_spent(spend),
-            Input::Watch(watcher) => self.engine.watch(watcher),
+            Input::Request(request) => self.turns.handle_request(request),
+            Input::Finished(finished) => self.turns.handle_finished(finished),
+            Input::Spent(spend) => self.turns.handle_spent(spend),
+            Input::Watch(watcher) => self.turns.watch(watcher),
             Input::Listen(listener, told) => {
-                self.engine.listen(listener);
+                self.turns.listen(listener);
                 let _ = told.send(());
             }
-            Input::Follow(follower) => self.engine.follow(follower),
-            Input::Refresh => self.engine.handle_refresh(),
-            Input::Configure(config) => self.engine.handle_configured(*config),
-            Input::Look(looker) => looker(Glance {
-                sizes: self.engine.sizes(),
-                pos: self.engine.head().pos,
-                low_starvation_count: self.engine.low_starvation_count(),
-            }),
+            Input::Follow(follower) => self.turns.follow(follower),
+            Input::Refresh => self.turns.handle_refresh(),
+            Input::Configure(config) => self.turns.handle_configured(*config),
+            Input::Look(looker) => looker(self.turns.glance()),
             Input::Committed(result) => {
-                self.engine.handle_committed(result);
-                // The writer first: it must not stand idle while a hundred callers are answered.
-                hand_over(&mut self.engine, &self.batches);
-                self.engine.tell();
+                let batch = self.turns.handle_committed(result);
+                self.hand_over(batch);
+                self.turns.tell();
             }
-            Input::Stop => {
-                self.stopping = true;
-                self.engine.handle_close();
-            }
+            Input::Stop => self.turns.handle_stop(),
         }
     }
 
-    /// Decides a little: attempts that may begin first, because somebody waits for their end already.
-    fn decide(&mut self) {
-        if self.engine.has_room() {
-            self.engine.start_some(DECISIONS_AT_ONCE);
+    /// Gives a batch to the writer; `false` if the writer has ended, which the next turn finds.
+    fn hand_over(&mut self, batch: Option<Arc<Batch>>) -> bool {
+        let Some(batch) = batch else { return true };
+        if self.batches.send(batch).is_ok() {
+            return true;
         }
-        for _ in 0..DECISIONS_AT_ONCE {
-            if !self.engine.has_room() {
-                return;
-            }
-            let Some(request) = self.requests.pop_front() else { return };
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            if self.stopping {
-                (request.reply)(Err(Error::Stopped));
-            } else {
-                self.engine.handle_request(request);
-            }
-        }
-    }
-
-    /// Whether something can be decided now, without anything coming in.
-    fn has_work(&self) -> bool {
-        self.engine.has_room() && (self.engine.has_starts() || !self.requests.is_empty())
+        let detail = "the writer thread has ended".to_owned();
+        let batch = self.turns.handle_committed(Err(relaymesh_store::Error::Poisoned { detail }));
+        debug_assert!(batch.is_none(), "a poisoned store gets no batch");
+        false
     }
 
     /// Waits for the next input, or until something falls due.
     fn receive(&mut self) -> Option<Input> {
-        let Some(wake_at) = self.engine.wake_at() else { return self.inputs.recv().ok() };
-        let left = wake_at.saturating_sub(self.engine.world_mut().now().mono_ms);
+        self.turns.handle_idle();
+        let Some(wake_at) = self.turns.wake_at() else { return Some(self.inputs.recv().unwrap_or(Input::Stop)) };
+        let left = wake_at.saturating_sub(self.turns.world_mut().now().mono_ms);
         match self.inputs.recv_timeout(Duration::from_millis(left)) {
             Ok(input) => Some(input),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Input::Stop),
-        }
-    }
-}
-
-/// Gives the next batch to the writer, if it is free; a batch without anything to write is settled at once.
-fn hand_over<R: Reader, W: World>(engine: &mut Engine<R, W>, batches: &Sender<Arc<Batch>>) {
-    while let Some(batch) = engine.poll_batch() {
-        if batch.is_empty() {
-            engine.handle_committed(Ok(()));
-            engine.tell();
-        } else if batches.send(batch).is_err() {
-            let detail = "the writer thread has ended".to_owned();
-            engine.handle_committed(Err(relaymesh_store::Error::Poisoned { detail }));
-        } else {
-            return;
         }
     }
 }

@@ -1,13 +1,12 @@
-//! One life of a node's process: the production engine, stepped as the driver's kernel thread steps it.
+//! One life of a node's process: the production loop, stepped by hand.
 //!
-//! [`Life::turn`] is one round of that thread (`crates/runtime/src/driver/threads.rs`): take in what has come, tick,
-//! decide a little, hand the next batch to the writer. The writer is the simulated disk, so between any two rounds time
-//! passes, and a kill may fall there.
+//! [`Life::turn`] does what the driver's kernel thread does around [`EventLoop`]: hand in what has come, make a turn, pass
+//! the batch on. The writer is the simulated disk, so between any two turns time passes, and a kill may fall there.
 
 use super::{outside::Outside, panel::Shared, reader::FaultyReader};
 use crate::time::{MS, Ns};
 use relaymesh_runtime::{
-    driver::{Config, Engine, Error, Request, Sizes},
+    driver::{Config, Engine, EventLoop, Next, Request, Sizes, Turn},
     world::{Finished, World as _},
 };
 use relaymesh_store::{
@@ -39,17 +38,15 @@ pub(crate) struct Turned {
 
 pub(crate) struct Life {
     pub(crate) number: u64,
-    engine: Engine<FaultyReader, Outside>,
+    turns: EventLoop<FaultyReader, Outside>,
     store: MemoryStore,
     pub(crate) inputs: VecDeque<Input>,
-    requests: VecDeque<Request>,
     /// What the disk is writing.
     pub(crate) writing: Option<Arc<Batch>>,
     /// Whether a round is on the agenda.
     pub(crate) turn_due: bool,
     /// When the engine wants to be woken.
     pub(crate) wake: Option<Ns>,
-    stopping: bool,
 }
 
 impl Life {
@@ -61,83 +58,53 @@ impl Life {
         let engine = Engine::new(reader, Outside::new(panel.clone(), floor_ms), config.clone())?;
         Ok(Self {
             number,
-            engine,
+            turns: EventLoop::new(engine),
             store,
             inputs: VecDeque::new(),
-            requests: VecDeque::new(),
             writing: None,
             turn_due: false,
             wake: None,
-            stopping: false,
         })
     }
 
-    /// One round of the kernel thread. `put_early`: whether it finds the time to encode rows before it sleeps.
+    /// One turn of the loop. `put_early`: whether it finds the time to encode rows before it sleeps.
     pub(crate) fn turn(&mut self, decisions: usize, put_early: bool) -> Turned {
         let mut turned = Turned::default();
         while let Some(input) = self.inputs.pop_front() {
             self.take_in(input, &mut turned);
         }
-        if !self.stopping {
-            self.engine.handle_tick();
-        }
-        self.decide(decisions);
-        self.hand_over(&mut turned);
-        turned.ended =
-            self.engine.poisoned().is_some() || (self.stopping && self.engine.is_settled() && self.requests.is_empty());
-        turned.again = self.engine.has_room() && (self.engine.has_starts() || !self.requests.is_empty());
-        if !turned.again {
-            if put_early {
-                self.engine.put_rows();
+        let Turn { batch, next } = self.turns.poll_turn(decisions);
+        self.hand_over(batch, &mut turned);
+        match next {
+            Next::Again => turned.again = true,
+            Next::Wait => {
+                if put_early {
+                    self.turns.handle_idle();
+                }
+                turned.wake = self.turns.wake_at().map(|ms| ms.saturating_mul(MS));
             }
-            turned.wake = if self.stopping { None } else { self.engine.wake_at().map(|ms| ms.saturating_mul(MS)) };
+            Next::Ended(_) => turned.ended = true,
         }
         turned
     }
 
     fn take_in(&mut self, input: Input, turned: &mut Turned) {
         match input {
-            Input::Request(request) => self.requests.push_back(request),
-            Input::Finished(finished) => self.engine.handle_finished(finished),
+            Input::Request(request) => self.turns.handle_request(request),
+            Input::Finished(finished) => self.turns.handle_finished(finished),
             Input::Committed(result) => {
-                self.engine.handle_committed(result);
-                self.hand_over(turned);
-                self.engine.tell();
+                let batch = self.turns.handle_committed(result);
+                self.hand_over(batch, turned);
+                self.turns.tell();
             }
-            Input::Close => {
-                self.stopping = true;
-                self.engine.handle_close();
-            }
+            Input::Close => self.turns.handle_stop(),
         }
     }
 
-    fn decide(&mut self, decisions: usize) {
-        if self.engine.has_room() {
-            self.engine.start_some(decisions);
-        }
-        for _ in 0..decisions {
-            if !self.engine.has_room() {
-                return;
-            }
-            let Some(request) = self.requests.pop_front() else { return };
-            if self.stopping {
-                (request.reply)(Err(Error::Stopped));
-            } else {
-                self.engine.handle_request(request);
-            }
-        }
-    }
-
-    fn hand_over(&mut self, turned: &mut Turned) {
-        while let Some(batch) = self.engine.poll_batch() {
-            if batch.is_empty() {
-                self.engine.handle_committed(Ok(()));
-                self.engine.tell();
-            } else {
-                self.writing = Some(Arc::clone(&batch));
-                turned.handed = Some(batch);
-                return;
-            }
+    fn hand_over(&mut self, batch: Option<Arc<Batch>>, turned: &mut Turned) {
+        if let Some(batch) = batch {
+            self.writing = Some(Arc::clone(&batch));
+            turned.handed = Some(batch);
         }
     }
 
@@ -159,19 +126,19 @@ impl Life {
 
     /// What time it is for this process: not before the newest time on its log, whatever the wall clock says.
     pub(crate) fn wall_ms(&mut self) -> u64 {
-        self.engine.world_mut().now().wall_ms
+        self.turns.world_mut().now().wall_ms
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
-        self.engine.sizes()
+        self.turns.glance().sizes
     }
 
     /// Whether commands wait to be decided.
     pub(crate) fn has_requests(&self) -> bool {
-        !self.requests.is_empty()
+        self.turns.waiting() > 0
     }
 
     pub(crate) fn is_settled(&self) -> bool {
-        self.engine.is_settled() && self.inputs.is_empty() && self.requests.is_empty()
+        self.turns.is_settled() && self.inputs.is_empty()
     }
 }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod disk;
+mod event_loop;
 mod flows;
 mod leases;
 mod life;
