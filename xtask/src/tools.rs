@@ -1,4 +1,4 @@
-//! `cargo xtask tools`: the real programs that some tests run, from npm and PyPI, into `target/tools`.
+//! `cargo xtask tools`: the real programs that some tests run, from npm, PyPI and Debian, into `target/tools`.
 
 use crate::run::{Cmd, Failure, Result, Workspace};
 use std::path::Path;
@@ -22,14 +22,44 @@ const PYTHON: [(&str, &str); 3] =
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");
     npm(&folder)?;
-    // Without them their tests are skipped and say so, but for the continuous integration; they take a Python that not every machine has.
-    PYTHON.into_iter().try_for_each(|(program, package)| match python(&folder, program, package) {
+    // These take a Python, or a Debian, that not every machine has.
+    PYTHON.into_iter().try_for_each(|(program, package)| optional(program, python(&folder, program, package)))?;
+    optional("promtool", promtool(&folder))
+}
+
+/// Without it its tests are skipped and say so; in the continuous integration that is a failure.
+fn optional(program: &str, installed: Result) -> Result {
+    match installed {
         Err(Failure(why)) if std::env::var_os("CI").is_none_or(|value| value != "true") => {
             eprintln!("    {program} is not installed: {why}");
             Ok(())
         }
         installed => installed,
-    })
+    }
+}
+
+/// The program alone, out of Debian's package: installing the package would start a server.
+fn promtool(folder: &Path) -> Result {
+    if folder.join("prometheus/usr/bin/promtool").exists() {
+        return Ok(());
+    }
+    let fresh = folder.join("prometheus");
+    let prepared = if fresh.exists() { std::fs::remove_dir_all(&fresh) } else { Ok(()) };
+    prepared
+        .and_then(|()| std::fs::create_dir_all(&fresh))
+        .map_err(|error| Failure(format!("cannot prepare {}: {error}", fresh.display())))?;
+    let download = Cmd::new("apt-get", "download prometheus");
+    if download.run(&fresh).is_err() {
+        // The list of packages may be missing or old.
+        Cmd::new("apt-get", "update").run(&fresh)?;
+        download.run(&fresh)?;
+    }
+    let packages = fresh.read_dir().map_err(|error| Failure(format!("cannot read {}: {error}", fresh.display())))?;
+    let package = packages
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .find(|name| name.ends_with(".deb"))
+        .ok_or_else(|| Failure("apt-get brought no package of prometheus".into()))?;
+    Cmd::new("dpkg-deb", "--extract").arg(package).arg(".").run(&fresh)
 }
 
 fn python(folder: &Path, program: &str, package: &str) -> Result {
