@@ -117,56 +117,14 @@ macro_rules! words {
 
 /// The body of an op of this kind.
 pub(crate) fn body(kind: Kind) -> Body {
-    let held = Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) };
-    let ask = Hash::sha256(b"Publish?");
     let text = |text: &str| text.to_owned();
     match kind {
-        Kind::ScheduleJob => {
-            let undo = StepSpec { name: name("undo"), compensates: Some(0), input: None, ..first_step() };
-            let key = IdempotencyKey::RequestId(RequestId::new(NOW_MS, 4));
-            let fingerprint = Hash::sha256(b"request");
-            let steps = vec![first_step(), second_step(), undo];
-            let schedule =
-                Schedule { name: name("release"), key, fingerprint, trace_id: 0x0123_4567_89ab, input: None, steps };
-            Body::Task(task::Body::ScheduleJob { schedule })
-        }
-        Kind::ClaimWork => Body::Task(task::Body::ClaimWork {
-            step: 0,
-            owner: node(),
-            worker: WorkerId::new(NOW_MS, 2),
-            token: held.token,
-            lease_ms: 120_000,
-            seen: hlc(),
-        }),
-        Kind::CompleteJob => Body::Task(task::Body::CompleteJob { held, result: ContentRef::of(Media::Text, b"done") }),
-        Kind::FailJob => {
-            Body::Task(task::Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") })
-        }
-        Kind::YieldWork => Body::Task(task::Body::YieldWork { held, reason: text("shutting down") }),
-        Kind::ExpireWork => {
-            Body::Task(task::Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 })
-        }
-        Kind::TimeoutWork => Body::Task(task::Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 }),
-        Kind::CancelTask => Body::Task(task::Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") }),
-        Kind::RedriveTask => Body::Task(task::Body::RedriveTask { reason: text("disk was full") }),
-        Kind::ApproveStep => Body::Task(task::Body::ApproveStep { step: 1, ask }),
-        Kind::DenyStep => Body::Task(task::Body::DenyStep { step: 1, ask, reason: text("too early") }),
-        Kind::RecordArtifact => Body::Task(task::Body::RecordArtifact {
-            held,
-            kind: name("inference"),
-            name: name("call-1"),
-            content: ContentRef::of(Media::Json, b"{}"),
-            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
-        }),
         Kind::PurgeScope => Body::PurgeScope {},
         Kind::Checkpoint => Body::Log(log::Body::Checkpoint {
             pos: 1_000,
             heads: vec![ChainHead { origin: node(), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
             state: StateHash(0x0123_4567_89ab),
         }),
-        Kind::PassWork => Body::Task(task::Body::PassWork { held }),
-        Kind::SkipWork => Body::Task(task::Body::SkipWork { held, reason: text("it is false") }),
-        Kind::FanOut => Body::Task(task::Body::FanOut { held, count: 300 }),
         Kind::CreateNamespace => Body::Namespace(namespace::Body::CreateNamespace { about: text("the first team") }),
         Kind::AuditEvent => {
             Body::Log(log::Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] })
@@ -189,24 +147,84 @@ pub(crate) fn body(kind: Kind) -> Body {
         | Kind::MoveItem
         | Kind::SetItemStatus
         | Kind::RemoveItem => scopes::body(kind),
-        words!() => word(kind),
+        words!() => word(kind).into(),
+        Kind::ScheduleJob
+        | Kind::ClaimWork
+        | Kind::CompleteJob
+        | Kind::FailJob
+        | Kind::YieldWork
+        | Kind::ExpireWork
+        | Kind::TimeoutWork
+        | Kind::CancelTask
+        | Kind::RedriveTask
+        | Kind::ApproveStep
+        | Kind::DenyStep
+        | Kind::RecordArtifact
+        | Kind::PassWork
+        | Kind::SkipWork
+        | Kind::FanOut => of_task(kind).into(),
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are sampled above")]
+fn of_task(kind: Kind) -> task::Body {
+    let held = Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) };
+    let ask = Hash::sha256(b"Publish?");
+    let text = |text: &str| text.to_owned();
+    match kind {
+        Kind::ScheduleJob => {
+            let undo = StepSpec { name: name("undo"), compensates: Some(0), input: None, ..first_step() };
+            let key = IdempotencyKey::RequestId(RequestId::new(NOW_MS, 4));
+            let fingerprint = Hash::sha256(b"request");
+            let steps = vec![first_step(), second_step(), undo];
+            let schedule =
+                Schedule { name: name("release"), key, fingerprint, trace_id: 0x0123_4567_89ab, input: None, steps };
+            task::Body::ScheduleJob { schedule }
+        }
+        Kind::ClaimWork => task::Body::ClaimWork {
+            step: 0,
+            owner: node(),
+            worker: WorkerId::new(NOW_MS, 2),
+            token: held.token,
+            lease_ms: 120_000,
+            seen: hlc(),
+        },
+        Kind::CompleteJob => task::Body::CompleteJob { held, result: ContentRef::of(Media::Text, b"done") },
+        Kind::FailJob => task::Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") },
+        Kind::YieldWork => task::Body::YieldWork { held, reason: text("shutting down") },
+        Kind::ExpireWork => {
+            task::Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 }
+        }
+        Kind::TimeoutWork => task::Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 },
+        Kind::CancelTask => task::Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") },
+        Kind::RedriveTask => task::Body::RedriveTask { reason: text("disk was full") },
+        Kind::ApproveStep => task::Body::ApproveStep { step: 1, ask },
+        Kind::DenyStep => task::Body::DenyStep { step: 1, ask, reason: text("too early") },
+        Kind::RecordArtifact => task::Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
+        Kind::PassWork => task::Body::PassWork { held },
+        Kind::SkipWork => task::Body::SkipWork { held, reason: text("it is false") },
+        Kind::FanOut => task::Body::FanOut { held, count: 300 },
+        other => panic!("{other:?} is not about a task"),
     }
 }
 
 /// A word about the mesh itself.
-fn word(kind: Kind) -> Body {
+fn word(kind: Kind) -> register::Body {
     let words = [
-        Body::Register(register::Body::RouteKind {
-            pattern: "com.example.*".parse().expect("a pattern"),
-            target: Some(node()),
-        }),
-        Body::Register(register::Body::DesignateCoordinator { coordinator: node() }),
-        Body::Register(register::Body::DelegateUcan { ucan_bytes: vec![0, 0, 0, 1, 7] }),
-        Body::Register(register::Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") }),
-        Body::Register(register::Body::FreezeNode { node: node(), frozen: true }),
-        Body::Register(register::Body::SetSetting { name: name("lease_timeout_ms"), value: Some("15000".to_owned()) }),
-        Body::Register(register::Body::SetFeatureLevel { level: 2 }),
-        Body::Register(register::Body::Seal { upto: hlc(), heads: Vec::new() }),
+        register::Body::RouteKind { pattern: "com.example.*".parse().expect("a pattern"), target: Some(node()) },
+        register::Body::DesignateCoordinator { coordinator: node() },
+        register::Body::DelegateUcan { ucan_bytes: vec![0, 0, 0, 1, 7] },
+        register::Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") },
+        register::Body::FreezeNode { node: node(), frozen: true },
+        register::Body::SetSetting { name: name("lease_timeout_ms"), value: Some("15000".to_owned()) },
+        register::Body::SetFeatureLevel { level: 2 },
+        register::Body::Seal { upto: hlc(), heads: Vec::new() },
     ];
     words.into_iter().find(|word| word.kind() == kind).expect("every kind has its word")
 }

@@ -57,14 +57,17 @@ pub(crate) fn token() -> LeaseToken {
 }
 
 /// The body of an op about a lock, a message or an item of a plan.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the kinds of tasks and of the log are sampled one module above")]
 pub(crate) fn body(kind: Kind) -> Body {
-    let message = message_id();
-    let held = HeldMessage { message, epoch: 3, token: token() };
-    let held_lock = HeldLock { token: token(), fence: 1_000 };
+    let all = [of_lock(kind).map(Body::from), of_message(kind).map(Body::from), of_plan(kind).map(Body::from)];
+    all.into_iter().flatten().next().unwrap_or_else(|| panic!("{kind:?} is about none of them"))
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_lock(kind: Kind) -> Option<lock::Body> {
+    let held = HeldLock { token: token(), fence: 1_000 };
     let text = |text: &str| text.to_owned();
-    match kind {
-        Kind::AcquireLock => Body::Lock(lock::Body::AcquireLock {
+    Some(match kind {
+        Kind::AcquireLock => lock::Body::AcquireLock {
             repository: "acme/app".parse().expect("a sample is a repository"),
             key: "src/**/*.rs".parse().expect("a sample is a key"),
             mode: Mode::Exclusive,
@@ -75,11 +78,22 @@ pub(crate) fn body(kind: Kind) -> Body {
             ttl_ms: 30_000,
             purpose: text("rename a module"),
             seen: hlc(),
-        }),
-        Kind::RenewLock => Body::Lock(lock::Body::RenewLock { held: held_lock, ttl_ms: 300_000 }),
-        Kind::ReleaseLock => Body::Lock(lock::Body::ReleaseLock { held: held_lock }),
-        Kind::SendMessage => Body::Message(message::Body::SendMessage { draft: draft() }),
-        Kind::DeliverMessage => Body::Message(message::Body::DeliverMessage {
+        },
+        Kind::RenewLock => lock::Body::RenewLock { held, ttl_ms: 300_000 },
+        Kind::ReleaseLock => lock::Body::ReleaseLock { held },
+        Kind::ExpireLock => lock::Body::ExpireLock { held },
+        _ => return None,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_message(kind: Kind) -> Option<message::Body> {
+    let message = message_id();
+    let held = HeldMessage { message, epoch: 3, token: token() };
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::SendMessage => message::Body::SendMessage { draft: draft() },
+        Kind::DeliverMessage => message::Body::DeliverMessage {
             message,
             recipient: name("reviewer"),
             owner: node(),
@@ -87,47 +101,40 @@ pub(crate) fn body(kind: Kind) -> Body {
             token: token(),
             lease_ms: 120_000,
             seen: hlc(),
-        }),
-        Kind::AcknowledgeMessage => Body::Message(message::Body::AcknowledgeMessage { held }),
-        Kind::ReplyMessage => Body::Message(message::Body::ReplyMessage {
-            held,
-            answer: message,
-            content: ContentRef::of(Media::Text, b"looks good"),
-        }),
-        Kind::FailMessage => Body::Message(message::Body::FailMessage {
-            held,
-            retryable: true,
-            jitter_ms: 250,
-            error: text("no such file"),
-        }),
-        Kind::ReturnMessage => Body::Message(message::Body::ReturnMessage { held, reason: text("shutting down") }),
-        Kind::ExpireDelivery => Body::Message(message::Body::ExpireDelivery {
-            message,
-            epoch: 3,
-            reason: ExpireReason::DeadlinePassed,
-            jitter_ms: 17,
-        }),
-        Kind::ExpireMessage => Body::Message(message::Body::ExpireMessage { message }),
-        Kind::RedriveMessage => {
-            Body::Message(message::Body::RedriveMessage { message, reason: text("reviewer is back") })
+        },
+        Kind::AcknowledgeMessage => message::Body::AcknowledgeMessage { held },
+        Kind::ReplyMessage => {
+            message::Body::ReplyMessage { held, answer: message, content: ContentRef::of(Media::Text, b"looks good") }
         }
-        Kind::ExpireLock => Body::Lock(lock::Body::ExpireLock { held: held_lock }),
-        Kind::AddItem => Body::Plan(plan::Body::AddItem { item: new_item() }),
+        Kind::FailMessage => {
+            message::Body::FailMessage { held, retryable: true, jitter_ms: 250, error: text("no such file") }
+        }
+        Kind::ReturnMessage => message::Body::ReturnMessage { held, reason: text("shutting down") },
+        Kind::ExpireDelivery => {
+            message::Body::ExpireDelivery { message, epoch: 3, reason: ExpireReason::DeadlinePassed, jitter_ms: 17 }
+        }
+        Kind::ExpireMessage => message::Body::ExpireMessage { message },
+        Kind::RedriveMessage => message::Body::RedriveMessage { message, reason: text("reviewer is back") },
+        _ => return None,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_plan(kind: Kind) -> Option<plan::Body> {
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::AddItem => plan::Body::AddItem { item: new_item() },
         Kind::ChangeItem => {
             let NewItem { title, notes, task, .. } = new_item();
-            Body::Plan(plan::Body::ChangeItem { seen: seen_item(), title, notes, task })
+            plan::Body::ChangeItem { seen: seen_item(), title, notes, task }
         }
-        Kind::MoveItem => {
-            Body::Plan(plan::Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 })
+        Kind::MoveItem => plan::Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 },
+        Kind::SetItemStatus => {
+            plan::Body::SetItemStatus { seen: seen_item(), status: Status::Blocked, reason: text("no key yet") }
         }
-        Kind::SetItemStatus => Body::Plan(plan::Body::SetItemStatus {
-            seen: seen_item(),
-            status: Status::Blocked,
-            reason: text("no key yet"),
-        }),
-        Kind::RemoveItem => Body::Plan(plan::Body::RemoveItem { seen: seen_item() }),
-        other => panic!("{other:?} is about none of them"),
-    }
+        Kind::RemoveItem => plan::Body::RemoveItem { seen: seen_item() },
+        _ => return None,
+    })
 }
 
 fn new_item() -> NewItem {

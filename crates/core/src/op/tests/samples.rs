@@ -131,35 +131,78 @@ fn schedule() -> Schedule {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
 pub(super) fn body(kind: Kind) -> Body {
-    let (held, ask) = (held(), Hash::sha256(b"Publish?"));
+    let all = [
+        of_task(kind).map(Body::from),
+        of_lock(kind).map(Body::from),
+        of_message(kind).map(Body::from),
+        of_plan(kind).map(Body::from),
+        of_register(kind).map(Body::from),
+    ];
     let text = |text: &str| text.to_owned();
-    match kind {
-        Kind::ScheduleJob => Body::Task(task::Body::ScheduleJob { schedule: schedule() }),
-        Kind::ClaimWork => Body::Task(task::Body::ClaimWork {
+    let other = || match kind {
+        Kind::CreateNamespace => Body::Namespace(namespace::Body::CreateNamespace { about: text("the first team") }),
+        Kind::Checkpoint => Body::Log(log::Body::Checkpoint {
+            pos: 1_000,
+            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
+            state: StateHash(0x0123_4567_89ab_cdef),
+        }),
+        Kind::AuditEvent => {
+            Body::Log(log::Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] })
+        }
+        Kind::PurgeScope => Body::PurgeScope {},
+        other => panic!("{other:?} has no sample"),
+    };
+    all.into_iter().flatten().next().unwrap_or_else(other)
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_task(kind: Kind) -> Option<task::Body> {
+    let held = held();
+    let ask = Hash::sha256(b"Publish?");
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::ScheduleJob => task::Body::ScheduleJob { schedule: schedule() },
+        Kind::ClaimWork => task::Body::ClaimWork {
             step: 0,
             owner: node(1),
             worker: WorkerId::new(NOW_MS, 2),
             token: held.token,
             lease_ms: 120_000,
             seen: hlc(0),
-        }),
-        Kind::CompleteJob => {
-            Body::Task(task::Body::CompleteJob { held, result: ContentRef::of(Media::Json, b"{\"ok\":true}") })
-        }
-        Kind::FailJob => {
-            Body::Task(task::Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") })
-        }
-        Kind::YieldWork => Body::Task(task::Body::YieldWork { held, reason: text("shutting down") }),
+        },
+        Kind::CompleteJob => task::Body::CompleteJob { held, result: ContentRef::of(Media::Json, b"{\"ok\":true}") },
+        Kind::FailJob => task::Body::FailJob { held, retryable: true, jitter_ms: 250, error: text("exit code 3") },
+        Kind::YieldWork => task::Body::YieldWork { held, reason: text("shutting down") },
         Kind::ExpireWork => {
-            Body::Task(task::Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 })
+            task::Body::ExpireWork { step: 2, epoch: 3, reason: ExpireReason::OwnerGone, jitter_ms: 17 }
         }
-        Kind::TimeoutWork => Body::Task(task::Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 }),
-        Kind::CancelTask => Body::Task(task::Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") }),
-        Kind::RedriveTask => Body::Task(task::Body::RedriveTask { reason: text("disk was full") }),
-        Kind::ApproveStep => Body::Task(task::Body::ApproveStep { step: 1, ask }),
-        Kind::DenyStep => Body::Task(task::Body::DenyStep { step: 1, ask, reason: text("too early") }),
-        Kind::AcquireLock => Body::Lock(lock::Body::AcquireLock {
+        Kind::TimeoutWork => task::Body::TimeoutWork { step: 2, epoch: 3, jitter_ms: 17 },
+        Kind::CancelTask => task::Body::CancelTask { mode: CancelMode::Soft, reason: text("not needed") },
+        Kind::RedriveTask => task::Body::RedriveTask { reason: text("disk was full") },
+        Kind::ApproveStep => task::Body::ApproveStep { step: 1, ask },
+        Kind::DenyStep => task::Body::DenyStep { step: 1, ask, reason: text("too early") },
+        Kind::RecordArtifact => task::Body::RecordArtifact {
+            held,
+            kind: name("inference"),
+            name: name("call-1"),
+            content: ContentRef::of(Media::Json, b"{}"),
+            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
+        },
+        Kind::PassWork => task::Body::PassWork { held },
+        Kind::SkipWork => task::Body::SkipWork { held, reason: text("it is false") },
+        Kind::FanOut => task::Body::FanOut { held, count: 300 },
+        _ => return None,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_lock(kind: Kind) -> Option<lock::Body> {
+    let held = held();
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::AcquireLock => lock::Body::AcquireLock {
             repository: "github.com/acme/app".parse().unwrap(),
             key: "src/**/*.rs".parse().unwrap(),
             mode: Mode::Exclusive,
@@ -170,12 +213,21 @@ pub(super) fn body(kind: Kind) -> Body {
             ttl_ms: 30_000,
             purpose: text("rename a module"),
             seen: hlc(0),
-        }),
-        Kind::RenewLock => Body::Lock(lock::Body::RenewLock { held: held_lock(), ttl_ms: 300_000 }),
-        Kind::ReleaseLock => Body::Lock(lock::Body::ReleaseLock { held: held_lock() }),
-        Kind::ExpireLock => Body::Lock(lock::Body::ExpireLock { held: held_lock() }),
-        Kind::SendMessage => Body::Message(message::Body::SendMessage { draft: draft() }),
-        Kind::DeliverMessage => Body::Message(message::Body::DeliverMessage {
+        },
+        Kind::RenewLock => lock::Body::RenewLock { held: held_lock(), ttl_ms: 300_000 },
+        Kind::ReleaseLock => lock::Body::ReleaseLock { held: held_lock() },
+        Kind::ExpireLock => lock::Body::ExpireLock { held: held_lock() },
+        _ => return None,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_message(kind: Kind) -> Option<message::Body> {
+    let held = held();
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::SendMessage => message::Body::SendMessage { draft: draft() },
+        Kind::DeliverMessage => message::Body::DeliverMessage {
             message: message(1),
             recipient: name("reviewer"),
             owner: node(1),
@@ -183,81 +235,67 @@ pub(super) fn body(kind: Kind) -> Body {
             token: held.token,
             lease_ms: 120_000,
             seen: hlc(0),
-        }),
-        Kind::AcknowledgeMessage => Body::Message(message::Body::AcknowledgeMessage { held: held_message() }),
-        Kind::ReplyMessage => Body::Message(message::Body::ReplyMessage {
+        },
+        Kind::AcknowledgeMessage => message::Body::AcknowledgeMessage { held: held_message() },
+        Kind::ReplyMessage => message::Body::ReplyMessage {
             held: held_message(),
             answer: message(2),
             content: ContentRef::of(Media::Text, b"looks good"),
-        }),
-        Kind::FailMessage => Body::Message(message::Body::FailMessage {
+        },
+        Kind::FailMessage => message::Body::FailMessage {
             held: held_message(),
             retryable: true,
             jitter_ms: 250,
             error: text("no such file"),
-        }),
-        Kind::ReturnMessage => {
-            Body::Message(message::Body::ReturnMessage { held: held_message(), reason: text("shutting down") })
-        }
+        },
+        Kind::ReturnMessage => message::Body::ReturnMessage { held: held_message(), reason: text("shutting down") },
         Kind::ExpireDelivery => {
             let reason = ExpireReason::DeadlinePassed;
-            Body::Message(message::Body::ExpireDelivery { message: message(1), epoch: 3, reason, jitter_ms: 17 })
+            message::Body::ExpireDelivery { message: message(1), epoch: 3, reason, jitter_ms: 17 }
         }
-        Kind::ExpireMessage => Body::Message(message::Body::ExpireMessage { message: message(1) }),
-        Kind::RedriveMessage => {
-            Body::Message(message::Body::RedriveMessage { message: message(1), reason: text("reviewer is back") })
-        }
-        Kind::RecordArtifact => Body::Task(task::Body::RecordArtifact {
-            held,
-            kind: name("inference"),
-            name: name("call-1"),
-            content: ContentRef::of(Media::Json, b"{}"),
-            about: vec![(name("model"), text("acme/large-2")), (name("tokens"), text("42"))],
-        }),
-        Kind::PurgeScope => Body::PurgeScope {},
-        Kind::Checkpoint => Body::Log(log::Body::Checkpoint {
-            pos: 1_000,
-            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 999, hash: Hash::sha256(b"head") }],
-            state: StateHash(0x0123_4567_89ab_cdef),
-        }),
-        Kind::PassWork => Body::Task(task::Body::PassWork { held }),
-        Kind::SkipWork => Body::Task(task::Body::SkipWork { held, reason: text("it is false") }),
-        Kind::FanOut => Body::Task(task::Body::FanOut { held, count: 300 }),
-        Kind::CreateNamespace => Body::Namespace(namespace::Body::CreateNamespace { about: text("the first team") }),
-        Kind::AuditEvent => {
-            Body::Log(log::Body::AuditEvent { event: name("token.create"), about: vec![(name("scope"), text("rw"))] })
-        }
-        Kind::RouteKind => Body::Register(register::Body::RouteKind {
-            pattern: "com.example.*".parse().unwrap(),
-            target: Some(node(2)),
-        }),
-        Kind::DesignateCoordinator => Body::Register(register::Body::DesignateCoordinator { coordinator: node(2) }),
-        Kind::DelegateUcan => Body::Register(register::Body::DelegateUcan { ucan_bytes: vec![1, 2, 3] }),
-        Kind::RevokeUcan => Body::Register(register::Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") }),
-        Kind::FreezeNode => Body::Register(register::Body::FreezeNode { node: node(2), frozen: true }),
-        Kind::SetSetting => {
-            Body::Register(register::Body::SetSetting { name: name("lease_timeout_ms"), value: Some(text("15000")) })
-        }
-        Kind::SetFeatureLevel => Body::Register(register::Body::SetFeatureLevel { level: 2 }),
-        Kind::Seal => Body::Register(register::Body::Seal {
-            upto: hlc(0),
-            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 7, hash: Hash::sha256(b"head") }],
-        }),
-        Kind::AddItem => Body::Plan(plan::Body::AddItem { item: new_item() }),
+        Kind::ExpireMessage => message::Body::ExpireMessage { message: message(1) },
+        Kind::RedriveMessage => message::Body::RedriveMessage { message: message(1), reason: text("reviewer is back") },
+        _ => return None,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_plan(kind: Kind) -> Option<plan::Body> {
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::AddItem => plan::Body::AddItem { item: new_item() },
         Kind::ChangeItem => {
             let NewItem { title, notes, task, .. } = new_item();
-            Body::Plan(plan::Body::ChangeItem { seen: seen_item(), title, notes, task })
+            plan::Body::ChangeItem { seen: seen_item(), title, notes, task }
         }
-        Kind::MoveItem => {
-            Body::Plan(plan::Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 })
+        Kind::MoveItem => plan::Body::MoveItem { seen: seen_item(), parent: ItemId::new(NOW_MS, 3), place: 1 << 33 },
+        Kind::SetItemStatus => {
+            plan::Body::SetItemStatus { seen: seen_item(), status: Status::Blocked, reason: text("no key yet") }
         }
-        Kind::SetItemStatus => Body::Plan(plan::Body::SetItemStatus {
-            seen: seen_item(),
-            status: Status::Blocked,
-            reason: text("no key yet"),
-        }),
-        Kind::RemoveItem => Body::Plan(plan::Body::RemoveItem { seen: seen_item() }),
-    }
+        Kind::RemoveItem => plan::Body::RemoveItem { seen: seen_item() },
+        _ => return None,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are other machines'")]
+fn of_register(kind: Kind) -> Option<register::Body> {
+    let text = |text: &str| text.to_owned();
+    Some(match kind {
+        Kind::RouteKind => {
+            register::Body::RouteKind { pattern: "com.example.*".parse().unwrap(), target: Some(node(2)) }
+        }
+        Kind::DesignateCoordinator => register::Body::DesignateCoordinator { coordinator: node(2) },
+        Kind::DelegateUcan => register::Body::DelegateUcan { ucan_bytes: vec![1, 2, 3] },
+        Kind::RevokeUcan => register::Body::RevokeUcan { ucan_cid: Hash::sha256(b"link") },
+        Kind::FreezeNode => register::Body::FreezeNode { node: node(2), frozen: true },
+        Kind::SetSetting => register::Body::SetSetting { name: name("lease_timeout_ms"), value: Some(text("15000")) },
+        Kind::SetFeatureLevel => register::Body::SetFeatureLevel { level: 2 },
+        Kind::Seal => register::Body::Seal {
+            upto: hlc(0),
+            heads: vec![ChainHead { origin: node(1), origin_epoch: 1, seq: 7, hash: Hash::sha256(b"head") }],
+        },
+        _ => return None,
+    })
 }
 
 fn new_item() -> NewItem {

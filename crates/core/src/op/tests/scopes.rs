@@ -4,7 +4,9 @@ use super::samples::{NOW_MS, body, header, header_of};
 use crate::{
     id::{NamespaceId, PlanId, RepositoryId, TaskId, ThreadId},
     kernel::{Refusal, Rows, apply, apply_task},
-    op::{Header, Kind, Op, Scope},
+    message,
+    op::{Body, Header, Kind, Op, Scope},
+    plan,
     register::Register,
 };
 
@@ -53,23 +55,31 @@ fn what_does_not_belong_to_a_scope_reaches_no_machine() {
     }
 }
 
+/// The body of the op that makes something of this sort: the sample as it is, but for what refers to something else.
+fn first(kind: Kind) -> Op {
+    let mut body = body(kind);
+    if let Body::Message(message::Body::SendMessage { draft }) = &mut body {
+        draft.reply_to = None;
+    }
+    if let Body::Plan(plan::Body::AddItem { item }) = &mut body {
+        (item.kind, item.parent, item.task) = (plan::ItemKind::Mission, None, None);
+    }
+    Op { pos: 1, header: header_of(kind, 1), body }
+}
+
 #[test]
 fn nor_does_it_when_there_are_rows() {
-    let first = [Kind::ScheduleJob, Kind::SendMessage, Kind::AcquireLock, Kind::CreateNamespace, Kind::AddItem];
-    for first in first {
-        let made = Op { pos: 1, header: header_of(first, 1), body: body(first) };
-        let (mut rows, mut effects) = (None, Vec::new());
+    for made in [Kind::ScheduleJob, Kind::SendMessage, Kind::AcquireLock, Kind::CreateNamespace, Kind::AddItem] {
+        let (made, mut rows, mut effects) = (first(made), None, Vec::new());
         apply(&mut rows, &made, &mut effects).unwrap();
-        let (before, told) = (rows.clone(), effects.clone());
-        let scope = made.header.scope;
+        let (before, told, scope) = (rows.clone(), effects.clone(), made.header.scope);
         for kind in Kind::ALL.iter().filter(|kind| !body(**kind).fits(scope)) {
             let refusal = Refusal::WrongScope { kind: *kind, scope };
-            let later = Op { pos: 2, header: Header { scope, ..header_of(first, 2) }, body: body(*kind) };
-            assert_eq!(apply(&mut rows, &later, &mut effects), Err(refusal));
+            let later = Op { pos: 2, header: Header { scope, ..header_of(made.body.kind(), 2) }, body: body(*kind) };
+            assert_eq!(apply(&mut rows, &later, &mut effects), Err(refusal.clone()));
             assert_eq!((&rows, &effects), (&before, &told), "{kind:?} about {scope}");
-            if let (Scope::Task(_), Some(Rows::Task(task))) = (scope, &before) {
+            if let Some(Rows::Task(task)) = &before {
                 let mut own = Some(task.clone());
-                let refusal = Refusal::WrongScope { kind: *kind, scope };
                 assert_eq!(apply_task(&mut own, &later, &mut Vec::new()), Err(refusal));
                 assert_eq!(own.as_ref(), Some(task));
             }
@@ -95,4 +105,19 @@ fn a_scope_is_written_as_the_id_of_what_it_is() {
         assert!(scope.to_string().starts_with(prefix), "{scope}");
     }
     assert!(std::mem::size_of::<Scope>() <= 32, "a scope is copied everywhere");
+}
+
+#[test]
+fn json_has_the_kind_and_the_fields_and_no_machine() {
+    for kind in Kind::ALL {
+        let value = serde_json::to_value(body(*kind)).unwrap();
+        let fields: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(fields, ["body", "kind"], "{kind:?}");
+        assert!(value["body"].is_object(), "{kind:?}: {value}");
+    }
+    assert_eq!(serde_json::to_string(&body(Kind::PurgeScope)).unwrap(), r#"{"kind":"PurgeScope","body":{}}"#);
+    assert_eq!(
+        serde_json::to_string(&body(Kind::RedriveTask)).unwrap(),
+        r#"{"kind":"RedriveTask","body":{"reason":"disk was full"}}"#
+    );
 }
