@@ -11,7 +11,7 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     namespace,
-    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Held, Kind, WriteClass, log},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Header, Hold, Kind, WriteClass, log},
     register,
     row::StateHash,
     task::{
@@ -168,7 +168,7 @@ pub(crate) fn body(kind: Kind) -> Body {
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are sampled above")]
 fn of_task(kind: Kind) -> task::Body {
-    let held = Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) };
+    let held = Hold { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) };
     let ask = Hash::sha256(b"Publish?");
     let text = |text: &str| text.to_owned();
     match kind {

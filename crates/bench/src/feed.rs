@@ -12,7 +12,7 @@ use relaymesh_core::{
     id::{LeaseToken, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Held, Scope},
+    op::{Hold, Scope},
     task::{
         self,
         spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
@@ -131,7 +131,7 @@ fn authored(tasks: u64) -> Result<(Peer<StdRng>, f64), relaymesh_mesh::peer::Ref
         peer.handle_command(command(task, schedule(number)), now_ms)?;
         let (body, token) = claim(&peer, task, number);
         peer.handle_command(command(task, body), now_ms)?;
-        let held = Held { step: 0, epoch: 1, token };
+        let held = Hold { step: 0, epoch: 1, token };
         peer.handle_command(command(task, task::Body::CompleteJob { held, result }), now_ms)?;
         open += 3;
         if open >= BATCH_OPS || number + 1 == tasks {
@@ -200,7 +200,7 @@ fn late() -> Result<f64, Error> {
     for number in 1..=(REFOLD_OPS as u64 / 2) {
         let (body, token) = claim(&peer, task, number);
         peer.handle_command(command(task, body), 2_000 + number).map_err(failed)?;
-        let held = Held { step: 0, epoch: u32::try_from(number).unwrap_or(u32::MAX), token };
+        let held = Hold { step: 0, epoch: u32::try_from(number).unwrap_or(u32::MAX), token };
         let body = task::Body::YieldWork { held, reason: String::new() };
         peer.handle_command(command(task, body), 2_000 + number).map_err(failed)?;
     }

@@ -8,7 +8,7 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, OpId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Body, Header, Held, Op, Scope, WriteClass},
+    op::{Body, Header, Hold, Op, Scope, WriteClass},
     task::{
         self,
         spec::{IdempotencyKey, RetryPolicy, Schedule, StepSpec},
@@ -138,7 +138,7 @@ fn history() -> (Vec<Op>, Op) {
     for number in 2..=REFOLD_OPS as u64 {
         let token = LeaseToken::new(1, u128::from(number / 2));
         let epoch = u32::try_from(number / 2).unwrap_or(u32::MAX);
-        let held = Held { step: 0, epoch, token };
+        let held = Hold { step: 0, epoch, token };
         let seen = Hlc { wall_ms: 999 + number, logical: 0, node };
         let worker = WorkerId::new(1, 1);
         let body = if number % 2 == 0 {
@@ -149,7 +149,7 @@ fn history() -> (Vec<Op>, Op) {
         ops.push(op(number, node, body));
     }
     let stranger = NodeId::new(2, 2);
-    let held = Held { step: 0, epoch: 77, token: LeaseToken::new(9, 9) };
+    let held = Hold { step: 0, epoch: 77, token: LeaseToken::new(9, 9) };
     let mut late = op(1, stranger, Body::Task(task::Body::YieldWork { held, reason: String::new() }));
     late.header.op_id = OpId::new(9_999_999, 1);
     late.pos = REFOLD_OPS as u64 + 1;

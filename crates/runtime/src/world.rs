@@ -6,9 +6,10 @@ use crate::{
     clock::{Jump, Now},
     driver::Recorded,
 };
+pub use relaymesh_core::op::Hold;
 use relaymesh_core::{
     content::Media,
-    id::{LeaseToken, StepId},
+    id::StepId,
     name::Name,
     task::spec::{StepSpec, Terms},
 };
@@ -111,17 +112,6 @@ pub struct Work {
     pub terms: Option<Box<Terms>>,
     /// What a person was asked about it and agreed to, if anything.
     pub asked: Option<String>,
-}
-
-/// Proof of holding a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hold {
-    /// The step.
-    pub step: StepId,
-    /// The claim's fence.
-    pub epoch: u32,
-    /// The claim's token.
-    pub token: LeaseToken,
 }
 
 /// How an attempt ended.

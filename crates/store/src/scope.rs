@@ -239,7 +239,7 @@ fn lookup(message: &Message) -> MessageLookup {
         priority: message.draft.priority,
         sent_ms: message.sent_ms,
         queued_ms: (message.state == State::Queued).then_some(message.due_ms),
-        task: message.draft.asks.map(|asks| asks.task),
+        task: message.draft.asks.map(|asks| asks.step.task),
         content_pos: message.content_pos,
     }
 }

@@ -8,7 +8,7 @@ use relaymesh_core::{
     message::{self, Draft},
     name::Name,
     namespace,
-    op::{Body, Held, HeldMessage, Op, SeenItem, Via, log},
+    op::{Body, HeldMessage, Hold, Op, SeenItem, Via, log},
     plan::{self, NewItem},
     register, task,
 };
@@ -226,7 +226,7 @@ fn of_log(body: &log::Body) -> Value {
 }
 
 /// Which attempt it is about, without what proves the lease.
-fn with(held: &Held, mut about: Value) -> Value {
+fn with(held: &Hold<u16>, mut about: Value) -> Value {
     about["step"] = json!(held.step);
     about["epoch"] = json!(held.epoch);
     about

@@ -76,7 +76,7 @@ pub fn message(reader: &mut (impl Reader + ?Sized), thread: &Thread, message: &M
     Ok(json!({
         "message": draft.id, "thread": thread.id, "namespace": thread.namespace, "from": draft.from, "to": draft.to,
         "state": message.state, "dead": message.dead, "error": message.error, "priority": draft.priority,
-        "reply_to": draft.reply_to, "answered_by": message.answered_by, "asking_task": draft.asks.map(|asks| asks.task),
+        "reply_to": draft.reply_to, "answered_by": message.answered_by, "asking_task": draft.asks.map(|asks| asks.step.task),
         "deliveries": message.deliveries, "max_deliveries": draft.max_deliveries, "epoch": message.epoch,
         "sent_ms": message.sent_ms, "updated_ms": message.updated_ms, "ttl_ms": draft.ttl_ms,
         "trace_id": format!("{:032x}", draft.trace_id), "content_ref": draft.content, "content": content,

@@ -93,7 +93,7 @@ pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows) -> Result<
                 priority: draft.priority,
                 reply_to: draft.reply_to,
                 answered_by: row.answered_by,
-                asks: draft.asks.map(|asks| asks.task),
+                asks: draft.asks.map(|asks| asks.step.task),
                 deliveries: row.deliveries,
                 epoch: row.epoch,
                 dead: row.dead,

@@ -4,7 +4,6 @@ use super::{
     DELIVERIES_MAX, MESSAGES_MAX, acknowledge,
     body::Body,
     deliver, expire, fail, redrive, reply, returns, send,
-    spec::Asks,
     state::ThreadRows,
     table::{State, Verb},
 };
@@ -13,7 +12,7 @@ use crate::{
     hlc::Hlc,
     id::{MessageId, NodeId, ThreadId, WorkerId},
     name::Name,
-    op::{About, Header},
+    op::{About, Header, Hold},
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -49,7 +48,7 @@ pub enum Effect {
     /// A step was answered: complete it with this, in the same commit (R38).
     Answered {
         /// The step, and the lease under which it waits.
-        asks: Asks,
+        asks: Hold,
         /// The message that asked.
         question: MessageId,
         /// The message that answers.

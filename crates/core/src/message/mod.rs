@@ -16,7 +16,7 @@
 //!
 //! [`table::TRANSITIONS`] is that picture as data, and no message moves but through it.
 //!
-//! **Answers (R38).** A message may say which step waits for its answer ([`Asks`]). A reply is fenced by the delivery's
+//! **Answers (R38).** A message may say which attempt waits for its answer ([`Draft::asks`]). A reply is fenced by the delivery's
 //! lease, ends the question, and the effect [`Effect::Answered`] tells the driver to complete that step in the same
 //! commit. The question's row remembers `answered_by`, and the answer's row its content, so after a restart the same can
 //! be read from the rows again ([`ThreadRows::answered`]). An answer that completes a step is DONE at once: the step was
@@ -46,7 +46,7 @@ mod tests;
 pub use apply::{Effect, Refusal, apply};
 pub use body::Body;
 pub use purge::purge;
-pub use spec::{Asks, Draft};
+pub use spec::Draft;
 pub use state::{DeadReason, Message, Thread, ThreadRows};
 pub use table::{State, Verb};
 pub use validate::{Invalid, validate};

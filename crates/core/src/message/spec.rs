@@ -6,7 +6,7 @@ use crate::{
     id::{LeaseToken, MessageId, StepId, TaskId},
     lanes::Priority,
     name::Name,
-    op::Held,
+    op::Hold,
     trace::{self, Context, SpanId},
 };
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,9 @@ pub struct Draft {
     pub priority: Priority,
     /// The message of this thread that it is about.
     pub reply_to: Option<MessageId>,
-    /// The step that waits for its answer (R38).
-    pub asks: Option<Asks>,
+    /// The attempt that waits for its answer, and that the answer completes (R38).
+    #[serde(with = "attempt")]
+    pub asks: Option<Hold>,
     /// What it says; its media type is part of the reference.
     pub content: ContentRef,
     /// One trace from the first message to the last answer.
@@ -42,28 +43,33 @@ pub struct Draft {
 impl Draft {
     /// Where in its trace whoever gets it goes on: in the attempt that waits for the answer, if one does.
     pub fn context(&self, per_mille: u64) -> Context {
-        let waits = |asks: Asks| SpanId::of_attempt(StepId { task: asks.task, index: asks.step }, asks.epoch);
+        let waits = |hold: Hold| SpanId::of_attempt(hold.step, hold.epoch);
         let span = self.asks.map_or_else(|| SpanId::of_message(self.id), waits);
         Context { trace_id: self.trace_id, span, is_sampled: trace::is_sampled(self.trace_id, per_mille) }
     }
 }
 
-/// The step that waits for an answer, and the lease under which it waits: the answer completes exactly that attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asks {
-    /// The step's task.
-    pub task: TaskId,
-    /// The step's place in its task.
-    pub step: u16,
-    /// The epoch of the attempt that waits.
-    pub epoch: u32,
-    /// The token of the attempt that waits.
-    pub token: LeaseToken,
-}
+/// The attempt that waits, with its task and its step's place as two fields. In bytes that is the same as a [`Hold`], in JSON it is not.
+mod attempt {
+    use super::{Deserialize, Hold, LeaseToken, Serialize, StepId, TaskId};
+    use serde::{Deserializer, Serializer};
 
-impl Asks {
-    /// What the completing op shows to prove that it may.
-    pub fn held(&self) -> Held {
-        Held { step: self.step, epoch: self.epoch, token: self.token }
+    #[derive(Serialize, Deserialize)]
+    struct Flat {
+        task: TaskId,
+        step: u16,
+        epoch: u32,
+        token: LeaseToken,
+    }
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(hold: &Option<Hold>, serializer: S) -> Result<S::Ok, S::Error> {
+        let flat = |Hold { step: StepId { task, index: step }, epoch, token }| Flat { task, step, epoch, token };
+        hold.map(flat).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Hold>, D::Error> {
+        let flat = Option::<Flat>::deserialize(deserializer)?;
+        Ok(flat.map(|Flat { task, step, epoch, token }| Hold { step: StepId { task, index: step }, epoch, token }))
     }
 }

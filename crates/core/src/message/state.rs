@@ -1,7 +1,7 @@
 //! The rows: what a thread and its messages are now, as folded from the log.
 
 use super::{
-    spec::{Asks, Draft},
+    spec::Draft,
     table::{State, Verb, targets},
 };
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     hlc::Hlc,
     id::{MessageId, ThreadId},
     name::Name,
+    op::Hold,
     task::Lease,
 };
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ pub enum DeadReason {
 impl ThreadRows {
     /// Every step that was answered here, with the answer: what the driver has to have completed. A restart reads it
     /// again; a step that is done already fences the second completion.
-    pub fn answered(&self) -> impl Iterator<Item = (Asks, MessageId, ContentRef)> {
+    pub fn answered(&self) -> impl Iterator<Item = (Hold, MessageId, ContentRef)> {
         self.messages.values().filter_map(|question| {
             let (asks, answer) = (question.draft.asks?, question.answered_by?);
             Some((asks, answer, self.messages.get(&answer)?.draft.content))

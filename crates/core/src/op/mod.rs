@@ -22,7 +22,7 @@ pub use body::Body;
 pub(crate) use body::{Decoded, bodies};
 pub use chain::{Break, Chain, ChainHead, Link, link_hash};
 pub use kind::Kind;
-pub use proof::{CancelMode, ExpireReason, Held, HeldLock, HeldMessage, SeenItem};
+pub use proof::{CancelMode, ExpireReason, HeldLock, HeldMessage, Hold, SeenItem};
 pub use subject::{About, Subject};
 pub use via::{VIA_FIELD_BYTES_MAX, Via};
 

@@ -1,17 +1,25 @@
 //! What the bodies of several verbs have in common: proofs, and how and why something ended.
 
-use crate::id::{ItemId, LeaseToken, MessageId, OpId};
+use crate::id::{ItemId, LeaseToken, MessageId, OpId, StepId};
 use serde::{Deserialize, Serialize};
 
-/// Proof that the author holds the step: checked against the lease in the write itself (D7).
+/// Proof of holding an attempt of a step: checked against the lease in the write itself (D7). An op whose scope is the task names the
+/// step by its place in it (`Hold<u16>`); everywhere else the step is named whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    /// The step's place in its task.
-    pub step: u16,
+pub struct Hold<Step = StepId> {
+    /// The step.
+    pub step: Step,
     /// The epoch that the claim got. Only grows.
     pub epoch: u32,
     /// The token that the claim made.
     pub token: LeaseToken,
+}
+
+impl Hold {
+    /// The same as an op says it whose scope is the task.
+    pub fn in_task(self) -> Hold<u16> {
+        Hold { step: self.step.index, epoch: self.epoch, token: self.token }
+    }
 }
 
 /// Proof that the author holds the lock.

@@ -7,7 +7,7 @@ use crate::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, WorkerId},
     name::Name,
-    op::{CancelMode, ExpireReason, Held, bodies},
+    op::{CancelMode, ExpireReason, Hold, bodies},
 };
 
 bodies! {
@@ -36,14 +36,14 @@ bodies! {
         /// The step is done and this is its result.
         CompleteJob {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
             /// The result.
             result: ContentRef,
         }
         /// The attempt failed.
         FailJob {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
             /// Whether another attempt may help.
             retryable: bool,
             /// Random part of the backoff, drawn by the author.
@@ -54,7 +54,7 @@ bodies! {
         /// The worker gave the step back unfinished; the attempt does not count.
         YieldWork {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
             /// Why, for people.
             reason: String,
         }
@@ -109,7 +109,7 @@ bodies! {
         /// The holder of a step left something behind besides its result.
         RecordArtifact {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
             /// What sort of thing: `inference`, `file`, `log`, …
             kind: Name,
             /// What it is called.
@@ -122,19 +122,19 @@ bodies! {
         /// The holder found that the step's condition holds.
         PassWork {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
         }
         /// The holder found that the step's condition does not hold.
         SkipWork {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
             /// What it found, for people.
             reason: String,
         }
         /// The holder found out for how many items the step runs; each gets a step of its own.
         FanOut {
             /// Who says so.
-            held: Held,
+            held: Hold<u16>,
             /// How many.
             count: u16,
         }
@@ -143,7 +143,7 @@ bodies! {
 
 impl Body {
     /// The proof that it shows, if it is the word of a step's holder.
-    pub fn held(&self) -> Option<&Held> {
+    pub fn held(&self) -> Option<&Hold<u16>> {
         match self {
             Self::CompleteJob { held, .. }
             | Self::FailJob { held, .. }

@@ -9,11 +9,11 @@ use super::{
     state::{Outcome, TaskRows},
     table::{Status, Verb},
 };
-use crate::{content::ContentRef, op::Held};
+use crate::{content::ContentRef, op::Hold};
 
 pub(super) fn complete(
     rows: &mut TaskRows,
-    held: &Held,
+    held: &Hold<u16>,
     result: ContentRef,
     at: At,
     effects: &mut Vec<Effect>,

@@ -7,7 +7,7 @@ use super::{
     state::{Outcome, TaskRows},
     table::{Status, Verb},
 };
-use crate::op::Held;
+use crate::op::Hold;
 
 /// The longest error text that is kept, in bytes.
 pub const ERROR_BYTES_MAX: usize = 512;
@@ -22,7 +22,7 @@ pub(super) struct Failure<'a> {
 
 pub(super) fn fail(
     rows: &mut TaskRows,
-    held: &Held,
+    held: &Hold<u16>,
     failure: Failure<'_>,
     at: At,
     effects: &mut Vec<Effect>,

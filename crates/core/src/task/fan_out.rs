@@ -14,11 +14,11 @@ use super::{
     submit::fresh,
     table::{Status, Verb},
 };
-use crate::{name::Name, op::Held};
+use crate::{name::Name, op::Hold};
 
 pub(super) fn fan_out(
     rows: &mut TaskRows,
-    held: &Held,
+    held: &Hold<u16>,
     count: u16,
     at: At,
     effects: &mut Vec<Effect>,

@@ -6,7 +6,7 @@ use super::{
     state::{Step, TaskRows},
     table::{Status, Verb, targets},
 };
-use crate::op::Held;
+use crate::op::Hold;
 
 /// When a lease is over that was asked for so long. Too long a one is cut and not refused: whoever has it has it, and what it says
 /// under it later counts, in logs of the time before there was a bound, too.
@@ -25,7 +25,7 @@ pub(super) fn step_for(rows: &mut TaskRows, index: u16, verb: Verb) -> Result<&m
 }
 
 /// The step that `held` names, if it shows the token and the epoch that are in force. The fence (D7).
-pub(super) fn held_step<'a>(rows: &'a mut TaskRows, held: &Held) -> Result<&'a mut Step, Refusal> {
+pub(super) fn held_step<'a>(rows: &'a mut TaskRows, held: &Hold<u16>) -> Result<&'a mut Step, Refusal> {
     let count = rows.steps.len();
     let step = rows.steps.get_mut(usize::from(held.step)).ok_or(Refusal::NoStep { step: held.step, count })?;
     let holds = step.lease.as_ref().is_some_and(|lease| lease.token == held.token);

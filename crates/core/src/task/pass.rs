@@ -7,9 +7,9 @@ use super::{
     state::TaskRows,
     table::{Status, Verb},
 };
-use crate::op::Held;
+use crate::op::Hold;
 
-pub(super) fn pass(rows: &mut TaskRows, held: &Held, at: At, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
+pub(super) fn pass(rows: &mut TaskRows, held: &Hold<u16>, at: At, effects: &mut Vec<Effect>) -> Result<(), Refusal> {
     let unwanted = rows.task.cancel.is_some() || rows.task.failing.is_some();
     let step = held_step(rows, held)?;
     if !step.is_weighed() {

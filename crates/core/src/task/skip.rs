@@ -8,11 +8,11 @@ use super::{
     state::TaskRows,
     table::{Status, Verb},
 };
-use crate::op::Held;
+use crate::op::Hold;
 
 pub(super) fn skip(
     rows: &mut TaskRows,
-    held: &Held,
+    held: &Hold<u16>,
     reason: &str,
     at: At,
     effects: &mut Vec<Effect>,

@@ -8,11 +8,11 @@ use super::{
     state::{Outcome, TaskRows},
     table::{Status, Verb},
 };
-use crate::op::Held;
+use crate::op::Hold;
 
 pub(super) fn give_back(
     rows: &mut TaskRows,
-    held: &Held,
+    held: &Hold<u16>,
     reason: &str,
     at: At,
     effects: &mut Vec<Effect>,

@@ -7,7 +7,7 @@ use relaymesh_core::{
     lock, message,
     name::Name,
     namespace,
-    op::{Body, ExpireReason, Held, HeldMessage, Scope, log},
+    op::{Body, ExpireReason, HeldMessage, Hold, Scope, log},
     register,
     task::{self, TaskRows},
 };
@@ -153,7 +153,7 @@ fn recipient(body: &message::Body, rows: Option<&Rows>) -> Option<NodeId> {
 }
 
 /// Who holds a step, if it is held under this epoch. Whoever shows another one is fenced anyway.
-fn holder(rows: &TaskRows, held: &Held) -> Option<NodeId> {
+fn holder(rows: &TaskRows, held: &Hold<u16>) -> Option<NodeId> {
     let step = rows.steps.get(usize::from(held.step)).filter(|step| step.epoch == held.epoch)?;
     step.lease.as_ref().map(|lease| lease.owner)
 }

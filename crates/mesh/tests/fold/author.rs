@@ -9,7 +9,7 @@ use relaymesh_core::{
     kernel::Rows,
     lanes::Priority,
     name::Name,
-    op::{Body, Chain, Header, Held, Op, Scope, WriteClass},
+    op::{Body, Chain, Header, Hold, Op, Scope, WriteClass},
     task::{
         self,
         spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
@@ -30,7 +30,7 @@ pub(crate) struct Author {
     pub(crate) chain: Chain,
     pub(crate) view: Fold,
     /// Leases it has heard of, its own and others'.
-    pub(crate) leases: Vec<(Scope, Held)>,
+    pub(crate) leases: Vec<(Scope, Hold<u16>)>,
     /// What its next op cites.
     pub(crate) cites: Vec<OpId>,
 }
@@ -110,7 +110,7 @@ impl Author {
         if let Body::Task(task::Body::ClaimWork { step, token, .. }) = &op.body {
             let rows = self.view.rows(op.header.scope).and_then(rows::Rows::node).and_then(Rows::task);
             let epoch = rows.and_then(|rows| rows.steps.get(usize::from(*step))).map_or(1, |step| step.epoch);
-            self.leases.push((op.header.scope, Held { step: *step, epoch, token: *token }));
+            self.leases.push((op.header.scope, Hold { step: *step, epoch, token: *token }));
         }
     }
 }
@@ -177,7 +177,7 @@ pub(crate) fn weighed(step: StepSpec) -> StepSpec {
 }
 
 /// Held by whoever made the claim that is `op`.
-pub(crate) fn held(op: &Op, epoch: u32) -> Held {
+pub(crate) fn held(op: &Op, epoch: u32) -> Hold<u16> {
     let Body::Task(task::Body::ClaimWork { step, token, .. }) = &op.body else { panic!("not a claim") };
-    Held { step: *step, epoch, token: *token }
+    Hold { step: *step, epoch, token: *token }
 }

@@ -10,7 +10,7 @@ use relaymesh_core::{
     hlc::Hlc,
     id::{LeaseToken, OpId},
     kernel::Rows,
-    op::{Body, CancelMode, ChainHead, ExpireReason, Held, Op, Scope, log},
+    op::{Body, CancelMode, ChainHead, ExpireReason, Hold, Op, Scope, log},
     row::StateHash,
     task::{self, Status, TaskRows},
 };
@@ -169,7 +169,7 @@ impl Story {
         let running = with(&|step| step.status == Status::Running);
         let epoch = rows.steps[usize::from(running)].epoch;
         let lease = rows.steps[usize::from(running)].lease.as_ref();
-        let held = Held { step: running, epoch, token: lease.map_or(LeaseToken::new(0, 0), |lease| lease.token) };
+        let held = Hold { step: running, epoch, token: lease.map_or(LeaseToken::new(0, 0), |lease| lease.token) };
         let waiting = with(&|step| step.status == Status::Waiting);
         let (ask, text, jitter_ms) = (Hash::sha256(ASK.as_bytes()), String::new, (one.pick % 5) as u32);
         let body = match one.what {
@@ -213,9 +213,9 @@ impl Story {
 
     /// The word of some lease that it heard of, whoever held it and however long ago.
     fn stale(&self, who: usize, scope: Scope, pick: usize) -> task::Body {
-        let leases: Vec<Held> =
+        let leases: Vec<Hold<u16>> =
             self.authors[who].leases.iter().filter(|(of, _)| *of == scope).map(|(_, h)| *h).collect();
-        let nobody = Held { step: 0, epoch: 1, token: LeaseToken::new(0, 0) };
+        let nobody = Hold { step: 0, epoch: 1, token: LeaseToken::new(0, 0) };
         let held = if leases.is_empty() { nobody } else { leases[pick % leases.len()] };
         task::Body::CompleteJob { held, result: result("stale") }
     }

@@ -7,11 +7,11 @@ use crate::{
 };
 use relaymesh_core::{
     backoff::Backoff,
-    id::{LeaseToken, MessageId, TaskId, WorkerId},
+    id::{LeaseToken, MessageId, StepId, TaskId, WorkerId},
     kernel::{Refusal, Rows},
     lanes::Priority,
-    message::{self, Asks, Draft, Message, State, ThreadRows},
-    op::{Body, ExpireReason, HeldMessage, Op},
+    message::{self, Draft, Message, State, ThreadRows},
+    op::{Body, ExpireReason, HeldMessage, Hold, Op},
 };
 use relaymesh_mesh::fold::{Fold, NoEffect};
 use relaymesh_mesh::rows;
@@ -83,7 +83,8 @@ fn fresh(author: &Author, one: Move) -> MessageId {
 }
 
 fn draft(author: &Author, one: Move, about: Option<&Message>) -> Draft {
-    let asks = Asks { task: TaskId::new(0, 0), step: 0, epoch: 1, token: LeaseToken::new(0, 0) };
+    let step = StepId { task: TaskId::new(0, 0), index: 0 };
+    let asks = Hold { step, epoch: 1, token: LeaseToken::new(0, 0) };
     Draft {
         id: fresh(author, one),
         from: name("ann"),
@@ -146,7 +147,7 @@ fn of_two_concurrent_answers_one_counts_and_completes_the_step_once() {
     let [late, second] = answer(&mut other, id, START_MS + 6, "displaced");
     for order in permutations(&[question, early, first, late, second.clone()]) {
         let fold = arrive(order);
-        let answered: Vec<_> = rows(&fold).answered().map(|(asks, _, content)| (asks.step, content)).collect();
+        let answered: Vec<_> = rows(&fold).answered().map(|(asks, _, content)| (asks.step.index, content)).collect();
         assert_eq!(answered, [(0, result("counts"))]);
         assert_eq!(rows(&fold).messages.len(), 2, "the displaced answer is nowhere but on the log");
         let why = fold.no_effect(thread(), second.header.op_id);

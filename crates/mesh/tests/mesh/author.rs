@@ -9,7 +9,7 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, OpId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{Body, Chain, ChainHead, Header, Held, Op, Scope, WriteClass},
+    op::{Body, Chain, ChainHead, Header, Hold, Op, Scope, WriteClass},
     register,
     task::{
         self, TaskRows,
@@ -216,9 +216,9 @@ pub(crate) fn submit(key: &str, agents: &[&str]) -> task::Body {
     }
 }
 
-pub(crate) fn held(claim: &Linked, epoch: u32) -> Held {
+pub(crate) fn held(claim: &Linked, epoch: u32) -> Hold<u16> {
     let Body::Task(task::Body::ClaimWork { step, token, .. }) = &claim.op.body else { panic!("not a claim") };
-    Held { step: *step, epoch, token: *token }
+    Hold { step: *step, epoch, token: *token }
 }
 
 pub(crate) fn complete(claim: &Linked, epoch: u32, text: &str) -> task::Body {

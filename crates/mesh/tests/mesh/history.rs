@@ -6,7 +6,7 @@ use crate::author::{
 use proptest::{collection::vec, prelude::*};
 use relaymesh_core::{
     hlc::Hlc,
-    op::{Body, CancelMode, ExpireReason, Held, Scope},
+    op::{Body, CancelMode, ExpireReason, Hold, Scope},
     register,
     task::{self, Status},
 };
@@ -144,7 +144,7 @@ impl Story {
         };
         let running = rows.indexed().find(|(_, step)| step.status == Status::Running);
         let held = running.and_then(|(step, row)| {
-            row.lease.as_ref().map(|lease| Held { step, epoch: row.epoch, token: lease.token })
+            row.lease.as_ref().map(|lease| Hold { step, epoch: row.epoch, token: lease.token })
         });
         let claimable = rows.indexed().find(|(_, step)| step.is_claimable(now_ms)).map_or(0, |(index, _)| index);
         let body = match (one.what, held) {

@@ -15,7 +15,7 @@ use relaymesh_core::{
     id::{LeaseToken, MessageId, StepId, ThreadId, WorkerId},
     kernel::Effect,
     lanes::Priority,
-    message::{self, Asks, Draft, Refusal, State},
+    message::{self, Draft, Refusal, State},
     name::Name,
     op::{ExpireReason, HeldMessage, Scope, Subject},
     task::{Status, fail::shortened},
@@ -73,7 +73,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             to,
             priority,
             reply_to,
-            asks: asks.map(asking),
+            asks,
             content: content.named(media),
             trace_id: letter.trace_id,
             ttl_ms: letter.ttl_ms,
@@ -195,9 +195,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         let asking = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&held.message)?.draft.asks);
         let (mut media, mut content) = (media, content);
         if let Some(asks) = asking {
-            self.cache.load(asks.task, &mut self.reader).map_err(Error::Store)?;
-            let step = StepId { task: asks.task, index: asks.step };
-            (media, content) = self.result_as_asked(step, media, content)?;
+            self.cache.load(asks.step.task, &mut self.reader).map_err(Error::Store)?;
+            (media, content) = self.result_as_asked(asks.step, media, content)?;
         }
         let body = message::Body::ReplyMessage { held, answer, content: content.named(media) };
         let effects = self.about_message(caller, thread, body)?;
@@ -208,9 +207,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         });
         let completed = match asked {
             None => None,
-            Some(asks) => {
-                let hold =
-                    Hold { step: StepId { task: asks.task, index: asks.step }, epoch: asks.epoch, token: asks.token };
+            Some(hold) => {
                 // Fenced when the step was given to somebody else meanwhile: then the answer is a message, and no more.
                 let finished = self.finish(caller, hold, Outcome::Done { media, result: content });
                 Some((hold.step, finished.is_ok()))
@@ -282,8 +279,4 @@ impl<R: Reader, W: World> Engine<R, W> {
         let key = ContentKey::new(self.open.batch.head.pos, 0);
         self.put_content(ContentPut { key, content });
     }
-}
-
-fn asking(hold: Hold) -> Asks {
-    Asks { task: hold.step.task, step: hold.step.index, epoch: hold.epoch, token: hold.token }
 }

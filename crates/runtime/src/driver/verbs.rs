@@ -11,7 +11,7 @@ use relaymesh_core::{
     backoff::JITTER_MS_MAX,
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX, Media},
     id::{LeaseToken, StepId, TaskId, WorkerId},
-    op::{BODY_BYTES_MAX, Held, WriteClass},
+    op::{BODY_BYTES_MAX, WriteClass},
     task::{self, Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
 };
 use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Spend};
@@ -47,7 +47,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.as_asked(hold.step, outcome).and_then(|outcome| self.finish(&caller, hold, outcome)).map(done)
             }
             Command::Yield { hold, reason } => {
-                let body = task::Body::YieldWork { held: held(hold), reason: shortened(&reason) };
+                let body = task::Body::YieldWork { held: hold.in_task(), reason: shortened(&reason) };
                 self.fenced(&caller, hold, "yield", body).map(done)
             }
             Command::Cancel { task, mode, reason } => {
@@ -73,7 +73,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         for step in self.attempts.own_steps() {
             let Some((row, _)) = self.step(step.task, step.index) else { continue };
             let (epoch, Some(lease)) = (row.epoch, row.lease.as_ref()) else { continue };
-            let held = Held { step: step.index, epoch, token: lease.token };
+            let held = Hold { step: step.index, epoch, token: lease.token };
             let body = task::Body::YieldWork { held, reason: "the node stopped".to_owned() };
             if self.write(step.task, &caller, body).is_ok() {
                 self.open.after.stops.push((step, epoch));
@@ -228,7 +228,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         match outcome {
             Outcome::Done { media, result } => {
                 self.fits(&result)?;
-                let body = task::Body::CompleteJob { held: held(hold), result: result.named(media) };
+                let body = task::Body::CompleteJob { held: hold.in_task(), result: result.named(media) };
                 let status = self.fenced(caller, hold, "complete", body)?;
                 // The op's own position: what it led to, such as the next step's claim, came after it.
                 let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
@@ -238,7 +238,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             Outcome::Failed { error, retryable } => {
                 let jitter_ms = self.jitter_ms();
-                let body = task::Body::FailJob { held: held(hold), retryable, jitter_ms, error: shortened(&error) };
+                let body = task::Body::FailJob { held: hold.in_task(), retryable, jitter_ms, error: shortened(&error) };
                 self.fenced(caller, hold, "fail", body)
             }
             Outcome::Limited { reason, until_ms, alone } => {
@@ -250,16 +250,16 @@ impl<R: Reader, W: World> Engine<R, W> {
                 };
                 self.due_ms = earlier(self.due_ms, Some(until_ms));
                 self.world.alert(crate::world::Alert::Held { agent, reason: reason.clone(), until_ms });
-                let body = task::Body::YieldWork { held: held(hold), reason: shortened(&reason) };
+                let body = task::Body::YieldWork { held: hold.in_task(), reason: shortened(&reason) };
                 self.fenced(caller, hold, "yield", body)
             }
             Outcome::Weighed(found) => {
                 let (verb, body) = match found {
-                    Weighed::Passed => ("pass", task::Body::PassWork { held: held(hold) }),
+                    Weighed::Passed => ("pass", task::Body::PassWork { held: hold.in_task() }),
                     Weighed::Skipped { reason } => {
-                        ("skip", task::Body::SkipWork { held: held(hold), reason: shortened(&reason) })
+                        ("skip", task::Body::SkipWork { held: hold.in_task(), reason: shortened(&reason) })
                     }
-                    Weighed::Fanned { count } => ("fan out", task::Body::FanOut { held: held(hold), count }),
+                    Weighed::Fanned { count } => ("fan out", task::Body::FanOut { held: hold.in_task(), count }),
                 };
                 self.fenced(caller, hold, verb, body)
             }
@@ -300,7 +300,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Recorded { kind, name, media, content, about } = artifact;
         self.fits(&content)?;
         let pos = self.open.batch.head.pos + 1;
-        let body = task::Body::RecordArtifact { held: held(hold), kind, name, content: content.named(media), about };
+        let body =
+            task::Body::RecordArtifact { held: hold.in_task(), kind, name, content: content.named(media), about };
         let status = self.fenced(caller, hold, "record", body)?;
         self.put_content(ContentPut { key: ContentKey::new(pos, 0), content });
         Ok(status)
@@ -341,10 +342,6 @@ impl<R: Reader, W: World> Engine<R, W> {
         let drawn = self.world.random() % u128::from(JITTER_MS_MAX + 1);
         u32::try_from(drawn).unwrap_or(0)
     }
-}
-
-fn held(hold: Hold) -> Held {
-    Held { step: hold.step.index, epoch: hold.epoch, token: hold.token }
 }
 
 fn done(status: Status) -> Answer {

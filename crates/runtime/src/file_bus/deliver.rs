@@ -215,7 +215,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         let context = draft.context((self.means.settings)().traced_per_mille());
         let meta = json!({
             "id": draft.id, "thread": thread, "held": proof.to_string(), "from": draft.from, "to": draft.to,
-            "priority": draft.priority, "about": draft.reply_to, "asks": draft.asks.map(|asks| asks.task),
+            "priority": draft.priority, "about": draft.reply_to, "asks": draft.asks.map(|asks| asks.step.task),
             "traceparent": context.to_string(),
         });
         let same =

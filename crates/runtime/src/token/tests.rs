@@ -4,7 +4,7 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, OpId, StepId, TaskId, WorkerId},
     kernel::apply_task,
     name::Name,
-    op::{Header, Held, Op, Scope as OpScope, WriteClass},
+    op::{Header, Hold, Op, Scope as OpScope, WriteClass},
     task::{self, TaskRows, request::Request},
 };
 
@@ -94,8 +94,10 @@ fn the_first_token_is_made_once_and_only_its_owner_reads_it() {
     assert!(!Tokens::make_first(root.path(), [3; 32], 7).unwrap(), "what was revoked does not come back");
 }
 
+type Rows = Option<TaskRows>;
+
 /// A task of one step that runs for the first time, and what its attempt shows.
-fn running() -> (Option<TaskRows>, Held, impl FnMut(&mut Option<TaskRows>, task::Body)) {
+fn running() -> (Rows, Hold<u16>, impl FnMut(&mut Rows, task::Body)) {
     let (node, task) = (NodeId::new(1, 1), TaskId::new(1, 2));
     let mut seq = 0;
     let mut say = move |rows: &mut Option<TaskRows>, body: task::Body| {
@@ -129,7 +131,7 @@ fn running() -> (Option<TaskRows>, Held, impl FnMut(&mut Option<TaskRows>, task:
         seen,
     };
     say(&mut rows, claim(Hlc { wall_ms: 1, logical: 0, node }));
-    (rows, Held { step: 0, epoch: 1, token }, say)
+    (rows, Hold { step: 0, epoch: 1, token }, say)
 }
 
 #[test]

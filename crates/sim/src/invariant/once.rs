@@ -5,8 +5,8 @@ use super::{Invariant, Look, Verdict, ensure};
 use crate::{call::Call, ledger::OpSeen};
 use relaymesh_core::{
     id::{MessageId, StepId, TaskId, ThreadId},
-    message::{self, Asks},
-    op::{Body, Held, Op, Scope},
+    message,
+    op::{Body, Hold, Op, Scope},
     task::{self, Status, spec::IdempotencyKey},
 };
 use relaymesh_runtime::driver::{Answer, Error};
@@ -23,7 +23,7 @@ pub(crate) struct Once {
     /// Messages that are acknowledged or answered.
     dealt_with: BTreeSet<(ThreadId, MessageId)>,
     /// A step that was answered and is to be completed by the very next op.
-    owed: Option<Asks>,
+    owed: Option<Hold>,
 }
 
 impl Invariant for Once {
@@ -33,7 +33,7 @@ impl Invariant for Once {
 
     fn op(&mut self, seen: &OpSeen<'_>) -> Verdict {
         if let Some(asks) = self.owed.take() {
-            let (task, step) = (asks.task, asks.step);
+            let StepId { task, index: step } = asks.step;
             ensure(completes(seen.op, &asks), || format!("step {step} of {task} was answered and not completed"))?;
         }
         match seen.op.header.scope {
@@ -130,16 +130,15 @@ impl Once {
 }
 
 /// Whether the step is still held by whoever asked.
-fn waits(asks: &Asks, seen: &OpSeen<'_>) -> bool {
-    let rows = seen.ledger.tasks.get(&asks.task).map(|seen| &seen.rows);
-    let step = rows.and_then(|rows| rows.steps.get(usize::from(asks.step)));
+fn waits(asks: &Hold, seen: &OpSeen<'_>) -> bool {
+    let rows = seen.ledger.tasks.get(&asks.step.task).map(|seen| &seen.rows);
+    let step = rows.and_then(|rows| rows.steps.get(usize::from(asks.step.index)));
     step.is_some_and(|step| {
         step.epoch == asks.epoch && step.lease.as_ref().is_some_and(|lease| lease.token == asks.token)
     })
 }
 
-fn completes(op: &Op, asks: &Asks) -> bool {
+fn completes(op: &Op, asks: &Hold) -> bool {
     let Body::Task(task::Body::CompleteJob { held, .. }) = &op.body else { return false };
-    let shown: Held = asks.held();
-    op.task() == Some(asks.task) && *held == shown
+    op.task() == Some(asks.step.task) && *held == asks.in_task()
 }

@@ -13,7 +13,7 @@ use relaymesh_core::{
     hash::Hash,
     hlc::{Hlc, HlcClock, MAX_CLOCK_DRIFT_MS},
     id::{LeaseToken, NodeId, OpId, WorkerId},
-    op::{Body, Header, Held, Op, Scope, WriteClass},
+    op::{Body, Header, Hold, Op, Scope, WriteClass},
     register,
     task::{self, Status},
 };
@@ -296,7 +296,7 @@ impl Liar {
         for rows in self.faces[number].fold.as_ref()?.all_rows().filter_map(Rows::task) {
             for (index, step) in rows.indexed().filter(|(_, step)| step.status == Status::Running) {
                 let Some(lease) = step.lease.as_ref().filter(|lease| (lease.owner == self.id) == own) else { continue };
-                held.push((rows.task.id, Held { step: index, epoch: step.epoch, token: lease.token }));
+                held.push((rows.task.id, Hold { step: index, epoch: step.epoch, token: lease.token }));
             }
         }
         let (task, held) = *self.rng.pick(&held)?;

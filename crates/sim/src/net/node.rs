@@ -6,7 +6,7 @@ use relaymesh_bus::sign::{PublicKey, Signer};
 use relaymesh_core::{
     hlc::Hlc,
     id::{LeaseToken, NodeId, OpId, StepId},
-    op::Held,
+    op::Hold,
 };
 use relaymesh_mesh::{
     feed::MemoryFeedLog,
@@ -153,12 +153,12 @@ impl Node {
     }
 
     /// The proof that a job is this node's, as its own rows have it.
-    pub(super) fn held(&self, job: &Job) -> Option<Held> {
+    pub(super) fn held(&self, job: &Job) -> Option<Hold<u16>> {
         let row = self.peer.as_ref()?.fold().job(job.step)?;
         let lease = row.lease.filter(|lease| lease.token == job.token && lease.owner == self.id)?;
         let rows = self.peer.as_ref()?.fold().rows(relaymesh_core::op::Scope::Task(job.step.task))?.task()?;
         let epoch = rows.steps.get(usize::from(job.step.index))?.epoch;
-        Some(Held { step: job.step.index, epoch, token: lease.token })
+        Some(Hold { step: job.step.index, epoch, token: lease.token })
     }
 
     /// The node's newest stamp.

@@ -19,7 +19,7 @@ use relaymesh_core::{
     id::{LeaseToken, NodeId, OpId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     kernel::{self, Rows, apply_task},
     name::Name,
-    op::{Body, CancelMode, Chain, ChainHead, ExpireReason, Header, Held, Op, Scope, WriteClass, log},
+    op::{Body, CancelMode, Chain, ChainHead, ExpireReason, Header, Hold, Op, Scope, WriteClass, log},
     task::{
         self, Refusal, Status, Step, TaskRows,
         spec::{IdempotencyKey, Schedule},
@@ -154,20 +154,26 @@ impl Author {
     }
 
     /// Claims a step for the first worker on this node.
-    pub fn claim(&mut self, task: TaskId, step: u16) -> Held {
+    pub fn claim(&mut self, task: TaskId, step: u16) -> Hold<u16> {
         self.try_claim(task, step, self.node(), WORKERS[0]).unwrap()
     }
 
     /// Claims a step for a worker on a node.
-    pub fn try_claim(&mut self, task: TaskId, step: u16, owner: NodeId, worker: WorkerId) -> Result<Held, Refusal> {
+    pub fn try_claim(
+        &mut self,
+        task: TaskId,
+        step: u16,
+        owner: NodeId,
+        worker: WorkerId,
+    ) -> Result<Hold<u16>, Refusal> {
         let token = LeaseToken::new(self.now_ms, self.next());
         let seen = self.rows(task).task.head;
         self.say(task, task::Body::ClaimWork { step, owner, worker, token, lease_ms: LEASE_MS, seen })?;
-        Ok(Held { step, epoch: self.step(task, step).epoch, token })
+        Ok(Hold { step, epoch: self.step(task, step).epoch, token })
     }
 
     /// Completes what is held.
-    pub fn complete(&mut self, task: TaskId, held: Held, bytes: &[u8]) -> Result<(), Refusal> {
+    pub fn complete(&mut self, task: TaskId, held: Hold<u16>, bytes: &[u8]) -> Result<(), Refusal> {
         let pos = self.batch.head.pos + 1;
         self.say(task, task::Body::CompleteJob { held, result: ContentRef::of(Media::Json, bytes) })?;
         self.batch.content.push(ContentPut { key: ContentKey::new(pos, 0), content: Content::Inline(bytes.to_vec()) });
@@ -181,12 +187,12 @@ impl Author {
     }
 
     /// Fails what is held.
-    pub fn fail(&mut self, task: TaskId, held: Held, retryable: bool) -> Result<(), Refusal> {
+    pub fn fail(&mut self, task: TaskId, held: Hold<u16>, retryable: bool) -> Result<(), Refusal> {
         self.say(task, task::Body::FailJob { held, retryable, jitter_ms: 7, error: "it broke".to_owned() })
     }
 
     /// Gives back what is held.
-    pub fn give_back(&mut self, task: TaskId, held: Held) -> Result<(), Refusal> {
+    pub fn give_back(&mut self, task: TaskId, held: Hold<u16>) -> Result<(), Refusal> {
         self.say(task, task::Body::YieldWork { held, reason: "not now".to_owned() })
     }
 

@@ -16,7 +16,7 @@ use relaymesh_core::{
     kernel::Rows,
     lanes::Priority,
     message::State,
-    op::{CancelMode, Held, HeldLock, HeldMessage, Scope},
+    op::{CancelMode, HeldLock, HeldMessage, Hold, Scope},
     plan::{self, Item, Status as ItemStatus},
     task::{
         Refusal, Status, Step, TaskRows,
@@ -226,7 +226,7 @@ fn claim(author: &mut Author, dice: &mut Dice) -> Result<(), Refusal> {
 
 /// Something happens to a step that somebody holds.
 fn running(author: &mut Author, dice: &mut Dice) -> Result<(), Refusal> {
-    let held: Vec<(TaskId, Held)> = author.all_rows().flat_map(held_of).collect();
+    let held: Vec<(TaskId, Hold<u16>)> = author.all_rows().flat_map(held_of).collect();
     if held.is_empty() {
         return Ok(());
     }
@@ -243,11 +243,11 @@ fn running(author: &mut Author, dice: &mut Dice) -> Result<(), Refusal> {
     }
 }
 
-fn held_of(rows: &TaskRows) -> Vec<(TaskId, Held)> {
+fn held_of(rows: &TaskRows) -> Vec<(TaskId, Hold<u16>)> {
     let running = rows.indexed().filter(|(_, step)| step.status == Status::Running);
     let held = |(step, row): (u16, &Step)| {
         let token = row.lease.as_ref()?.token;
-        Some((rows.task.id, Held { step, epoch: row.epoch, token }))
+        Some((rows.task.id, Hold { step, epoch: row.epoch, token }))
     };
     running.filter_map(held).collect()
 }

@@ -5,7 +5,7 @@ use crate::{
     content::{ContentRef, Media},
     lanes::Priority,
     message::{Draft, Effect, Refusal, State},
-    op::Held,
+    op::Hold,
 };
 
 #[test]
@@ -16,7 +16,7 @@ fn an_answer_completes_the_step_that_asked_and_can_be_read_from_the_rows_again()
     let asks = asking(1).asks.unwrap();
     let answered = Effect::Answered { asks, question: id(1), message: id(2), content: content("answer") };
     assert!(world.effects.contains(&answered));
-    assert_eq!(asks.held(), Held { step: 3, epoch: 2, token: asks.token }, "what the completion shows");
+    assert_eq!(asks.in_task(), Hold { step: 3, epoch: 2, token: asks.token }, "what the completion shows");
     let again: Vec<_> = world.rows.as_ref().unwrap().answered().collect();
     assert_eq!(again, [(asks, id(2), content("answer"))]);
     assert_eq!((world.state(1), world.message(1).answered_by), (State::Done, Some(id(2))));
@@ -93,4 +93,20 @@ fn acknowledging_a_question_does_not_answer_it() {
     world.acknowledge(held).unwrap();
     assert_eq!(world.rows.as_ref().unwrap().answered().count(), 0);
     assert_eq!(content("hello"), ContentRef::of(Media::Text, b"hello"));
+}
+
+#[test]
+fn the_attempt_that_waits_is_flat_in_json_and_the_same_bytes_as_a_hold() {
+    let draft = asking(1);
+    let hold = draft.asks.unwrap();
+    let json = serde_json::to_value(&draft).unwrap();
+    let expected = serde_json::json!({
+        "task": hold.step.task, "step": hold.step.index, "epoch": hold.epoch, "token": hold.token,
+    });
+    assert_eq!(json["asks"], expected);
+    assert_eq!(serde_json::from_value::<Draft>(json).unwrap(), draft);
+    let flat = (hold.step.task, hold.step.index, hold.epoch, hold.token);
+    assert_eq!(postcard::to_allocvec(&hold).unwrap(), postcard::to_allocvec(&flat).unwrap());
+    let bytes = postcard::to_allocvec(&draft).unwrap();
+    assert_eq!(postcard::from_bytes::<Draft>(&bytes).unwrap(), draft);
 }

@@ -4,11 +4,11 @@ use crate::{
     backoff::Backoff,
     content::{ContentRef, Media},
     hlc::{Hlc, HlcClock},
-    id::{LeaseToken, MessageId, NodeId, OpId, TaskId, ThreadId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, OpId, StepId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
-    message::{Asks, Body, Draft, Effect, Message, Refusal, State, ThreadRows, apply, validate},
+    message::{Body, Draft, Effect, Message, Refusal, State, ThreadRows, apply, validate},
     name::Name,
-    op::{About, ExpireReason, Header, HeldMessage, Scope, WriteClass},
+    op::{About, ExpireReason, Header, HeldMessage, Hold, Scope, WriteClass},
 };
 
 pub(super) const LEASE_MS: u64 = 10_000;
@@ -52,7 +52,8 @@ pub(super) fn draft(number: u128) -> Draft {
 
 /// Somebody's step waits for the answer.
 pub(super) fn asking(number: u128) -> Draft {
-    let asks = Asks { task: TaskId::new(0, 5), step: 3, epoch: 2, token: LeaseToken::new(0, 77) };
+    let step = StepId { task: TaskId::new(0, 5), index: 3 };
+    let asks = Hold { step, epoch: 2, token: LeaseToken::new(0, 77) };
     Draft { asks: Some(asks), ..draft(number) }
 }
 

@@ -6,16 +6,16 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{
-        ItemId, LeaseToken, MessageId, NamespaceId, NodeId, OpId, PlanId, RepositoryId, RequestId, TaskId, ThreadId,
-        WorkerId,
+        ItemId, LeaseToken, MessageId, NamespaceId, NodeId, OpId, PlanId, RepositoryId, RequestId, StepId, TaskId,
+        ThreadId, WorkerId,
     },
     lanes::Priority,
     lock::{self, Case, Key, Mode},
-    message::{self, Asks, Draft},
+    message::{self, Draft},
     name::Name,
     namespace,
     op::{
-        Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Scope, SeenItem, Via,
+        Body, CancelMode, ChainHead, ExpireReason, Header, HeldLock, HeldMessage, Hold, Kind, Scope, SeenItem, Via,
         WriteClass, log,
     },
     plan::{self, ItemKind, NewItem, Status},
@@ -312,9 +312,8 @@ fn chain_head() -> impl Strategy<Value = ChainHead> {
 }
 
 fn draft() -> impl Strategy<Value = Draft> {
-    let asks = any::<([[u8; 16]; 2], u16, u32)>().prop_map(|([task, token], step, epoch)| Asks {
-        task: TaskId::from_bytes(task),
-        step,
+    let asks = any::<([[u8; 16]; 2], u16, u32)>().prop_map(|([task, token], index, epoch)| Hold {
+        step: StepId { task: TaskId::from_bytes(task), index },
         epoch,
         token: LeaseToken::from_bytes(token),
     });
@@ -412,8 +411,8 @@ fn step() -> impl Strategy<Value = StepSpec> {
     )
 }
 
-fn held() -> impl Strategy<Value = Held> {
-    any::<(u16, u32, [u8; 16])>().prop_map(|(step, epoch, token)| Held {
+fn held() -> impl Strategy<Value = Hold<u16>> {
+    any::<(u16, u32, [u8; 16])>().prop_map(|(step, epoch, token)| Hold {
         step,
         epoch,
         token: LeaseToken::from_bytes(token),

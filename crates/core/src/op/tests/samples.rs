@@ -6,16 +6,16 @@ use crate::{
     hash::Hash,
     hlc::Hlc,
     id::{
-        ItemId, LeaseToken, MessageId, NamespaceId, NodeId, OpId, PlanId, RepositoryId, RequestId, TaskId, ThreadId,
-        WorkerId,
+        ItemId, LeaseToken, MessageId, NamespaceId, NodeId, OpId, PlanId, RepositoryId, RequestId, StepId, TaskId,
+        ThreadId, WorkerId,
     },
     lanes::Priority,
     lock::{self, Case, Mode},
-    message::{self, Asks, Draft},
+    message::{self, Draft},
     name::Name,
     namespace,
     op::{
-        Body, CancelMode, ChainHead, ExpireReason, Header, Held, HeldLock, HeldMessage, Kind, Op, Scope, SeenItem,
+        Body, CancelMode, ChainHead, ExpireReason, Header, HeldLock, HeldMessage, Hold, Kind, Op, Scope, SeenItem,
         WriteClass, log,
     },
     plan::{self, ItemKind, NewItem, Status},
@@ -74,8 +74,8 @@ pub(super) fn header_of(kind: Kind, seq: u64) -> Header {
     Header { scope, namespace, ..header(seq) }
 }
 
-pub(super) fn held() -> Held {
-    Held { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) }
+pub(super) fn held() -> Hold<u16> {
+    Hold { step: 0, epoch: 1, token: LeaseToken::new(NOW_MS, 5) }
 }
 
 pub(super) fn single_step() -> StepSpec {
@@ -330,7 +330,7 @@ fn draft() -> Draft {
         to: name("reviewer"),
         priority: Priority::High,
         reply_to: Some(message(0)),
-        asks: Some(Asks { task, step: 1, epoch: 2, token }),
+        asks: Some(Hold { step: StepId { task, index: 1 }, epoch: 2, token }),
         content: ContentRef::of(Media::Text, b"please review"),
         trace_id: 0x0123_4567_89ab_cdef,
         ttl_ms: Some(300_000),

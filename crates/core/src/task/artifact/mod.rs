@@ -15,7 +15,7 @@ use super::{
 use crate::{
     content::{ContentRef, Media},
     name::Name,
-    op::Held,
+    op::Hold,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ pub enum Error {
     },
 }
 
-pub(super) fn record(rows: &mut TaskRows, held: &Held, artifact: Artifact, at: At) -> Result<(), Refusal> {
+pub(super) fn record(rows: &mut TaskRows, held: &Hold<u16>, artifact: Artifact, at: At) -> Result<(), Refusal> {
     let step = held_step(rows, held)?;
     check(step, &artifact)?;
     step.output_artifacts.push(artifact);

@@ -3,19 +3,19 @@
 use super::world::{LEASE_MS, Say, World, name, result, step};
 use crate::{
     content::{ContentRef, Media},
-    op::{CancelMode, ExpireReason, Held},
+    op::{CancelMode, ExpireReason, Hold},
     task::{
         Body, Refusal, Status,
         artifact::{ABOUT_BYTES_MAX, ABOUT_PAIRS_MAX, ARTIFACTS_MAX, Error},
     },
 };
 
-fn body(held: Held, kind: &str, called: &str, about: &[(&str, &str)]) -> Body {
+fn body(held: Hold<u16>, kind: &str, called: &str, about: &[(&str, &str)]) -> Body {
     let about = about.iter().map(|(word, value)| (name(word), (*value).to_owned())).collect();
     Body::RecordArtifact { held, kind: name(kind), name: name(called), content: result(9), about }
 }
 
-fn record(world: &mut World, held: Held, called: &str) -> Result<(), Refusal> {
+fn record(world: &mut World, held: Hold<u16>, called: &str) -> Result<(), Refusal> {
     world.say(body(held, "file", called, &[("path", "out/a.txt"), ("size", "7")]))
 }
 

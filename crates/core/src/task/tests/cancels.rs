@@ -4,7 +4,7 @@ use super::world::{Say, World, name, step};
 use crate::{
     op::{
         CancelMode::{Hard, Soft},
-        ExpireReason, Held,
+        ExpireReason, Hold,
     },
     task::{
         Effect, Outcome, Refusal,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// One step done, one running, one retrying, one waiting, one not ready, one compensation.
-fn busy() -> (World, Held) {
+fn busy() -> (World, Hold<u16>) {
     let mut world = World::new([
         step("done"),
         step("runs"),
@@ -53,7 +53,7 @@ fn a_soft_cancel_lets_what_runs_finish_and_starts_nothing_more() {
 
 #[test]
 fn a_soft_cancelled_step_never_goes_back_to_the_queue() {
-    type End = fn(&mut World, Held) -> Result<(), Refusal>;
+    type End = fn(&mut World, Hold<u16>) -> Result<(), Refusal>;
     let ends: [End; 5] = [
         |world, held| world.fail(held, true),
         |world, held| world.fail(held, false),

@@ -144,7 +144,7 @@ fn running_siblings_finish_before_anything_is_undone() {
 
 #[test]
 fn a_sibling_that_is_lost_while_the_task_winds_down_is_not_tried_again() {
-    type End = fn(&mut World, crate::op::Held);
+    type End = fn(&mut World, crate::op::Hold<u16>);
     let ends: [(End, Status); 4] = [
         (|world, held| world.fail(held, true).unwrap(), DeadLetter),
         (|world, held| world.expire(held, ExpireReason::OwnerGone).unwrap(), DeadLetter),

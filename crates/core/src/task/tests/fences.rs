@@ -3,17 +3,17 @@
 use super::world::{Say, World, name, result, step};
 use crate::{
     id::LeaseToken,
-    op::{CancelMode, ExpireReason, Held},
+    op::{CancelMode, ExpireReason, Hold},
     task::{Refusal, Status},
 };
 
-type Word = fn(&mut World, Held) -> Result<(), Refusal>;
+type Word = fn(&mut World, Hold<u16>) -> Result<(), Refusal>;
 
 /// All that a holder can say.
 const WORDS: [Word; 3] = [World::complete, |world, held| world.fail(held, true), World::give_back];
 
 #[track_caller]
-fn assert_fenced(world: &World, held: Held) {
+fn assert_fenced(world: &World, held: Hold<u16>) {
     for word in WORDS {
         let mut world = world.clone();
         let before = world.rows.clone();
@@ -32,7 +32,7 @@ fn assert_fenced(world: &World, held: Held) {
 fn a_word_with_another_token_is_fenced() {
     let mut world = World::new([step("a")]);
     let held = world.take(0);
-    assert_fenced(&world, Held { token: LeaseToken::new(1, 1), ..held });
+    assert_fenced(&world, Hold { token: LeaseToken::new(1, 1), ..held });
     world.complete(held).unwrap();
 }
 
@@ -41,7 +41,7 @@ fn a_word_with_another_epoch_is_fenced() {
     let mut world = World::new([step("a")]);
     let held = world.take(0);
     for epoch in [0, 2, u32::MAX] {
-        assert_fenced(&world, Held { epoch, ..held });
+        assert_fenced(&world, Hold { epoch, ..held });
     }
 }
 
@@ -52,13 +52,13 @@ fn a_word_from_before_a_yield_is_fenced_even_with_the_same_token() {
     world.give_back(old).unwrap();
     world.say(world.claim_body(0, 1, old.token, 1000)).unwrap();
     assert_fenced(&world, old);
-    world.complete(Held { epoch: 2, ..old }).unwrap();
+    world.complete(Hold { epoch: 2, ..old }).unwrap();
 }
 
 #[test]
 fn a_word_before_any_claim_is_fenced() {
     let world = World::new([step("a")]);
-    assert_fenced(&world, Held { step: 0, epoch: 0, token: LeaseToken::new(1, 1) });
+    assert_fenced(&world, Hold { step: 0, epoch: 0, token: LeaseToken::new(1, 1) });
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_completion_after_the_deadline_counts_until_somebody_expires_the_lease() {
 #[test]
 fn a_word_about_a_step_that_is_not_there_is_refused() {
     let mut world = World::new([step("a")]);
-    let held = Held { step: 1, ..world.take(0) };
+    let held = Hold { step: 1, ..world.take(0) };
     let expected = Err(Refusal::NoStep { step: 1, count: 1 });
     for word in WORDS {
         assert_eq!(word(&mut world, held), expected);

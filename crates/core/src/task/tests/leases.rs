@@ -4,11 +4,11 @@ use super::world::{LEASE_MS, Say, World, elsewhere, here, name, step};
 use crate::{
     hlc::Hlc,
     id::{LeaseToken, WorkerId},
-    op::{ExpireReason, Held},
+    op::{ExpireReason, Hold},
     task::{Body, Effect, LEASE_MS_MAX, Outcome, Refusal, Status},
 };
 
-fn expire_body(held: Held, reason: ExpireReason) -> Body {
+fn expire_body(held: Hold<u16>, reason: ExpireReason) -> Body {
     Body::ExpireWork { step: held.step, epoch: held.epoch, reason, jitter_ms: 0 }
 }
 
@@ -36,7 +36,7 @@ fn a_lease_without_end_ends_all_the_same() {
     assert_eq!(world.step(0).lease.as_ref().unwrap().deadline_ms, world.now_ms + month_ms);
     world.say(world.claim_body(0, 1, token, u64::MAX)).unwrap();
     world.wait(LEASE_MS_MAX);
-    let held = Held { step: 0, epoch: 1, token };
+    let held = Hold { step: 0, epoch: 1, token };
     world.say_from(elsewhere(), expire_body(held, ExpireReason::DeadlinePassed)).unwrap();
 }
 

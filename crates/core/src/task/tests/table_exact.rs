@@ -59,9 +59,9 @@ fn hold_and_soft_cancel(world: &mut World) {
 fn nothing(_: &mut World) {}
 
 /// What the holder of step 0 would show.
-fn held(world: &World) -> crate::op::Held {
+fn held(world: &World) -> crate::op::Hold<u16> {
     let step = world.step(0);
-    crate::op::Held { step: 0, epoch: step.epoch, token: step.lease.as_ref().unwrap().token }
+    crate::op::Hold { step: 0, epoch: step.epoch, token: step.lease.as_ref().unwrap().token }
 }
 
 fn say_fail(world: &mut World) {

@@ -4,7 +4,7 @@
 use super::world::{LEASE_MS, Say, World, elsewhere, step};
 use crate::{
     id::LeaseToken,
-    op::{CancelMode, ExpireReason, Held},
+    op::{CancelMode, ExpireReason, Hold},
     task::{Refusal, Status, Verb, table::targets},
 };
 
@@ -25,7 +25,7 @@ const SAID: [Verb; 11] = [
 ];
 
 /// A world whose step 0 rests in `status`, and what its last holder would show. Step 1 never begins by itself.
-fn resting_in(status: Status) -> (World, Held) {
+fn resting_in(status: Status) -> (World, Hold<u16>) {
     let ask = matches!(status, Status::Waiting);
     let first = if ask {
         step("a").asks("ok?", None)
@@ -33,7 +33,7 @@ fn resting_in(status: Status) -> (World, Held) {
         step("a").attempts(if status == Status::DeadLetter { 1 } else { 2 })
     };
     let mut world = World::new([first, step("b"), step("undo-a").undoes(0)]);
-    let nobody = Held { step: 0, epoch: 0, token: LeaseToken::new(1, 1) };
+    let nobody = Hold { step: 0, epoch: 0, token: LeaseToken::new(1, 1) };
     let held = match status {
         Status::Pending | Status::Waiting => nobody,
         Status::Running => world.take(0),
@@ -67,7 +67,7 @@ fn resting_in(status: Status) -> (World, Held) {
     (world, held)
 }
 
-fn say(world: &mut World, verb: Verb, held: Held) -> Result<(), Refusal> {
+fn say(world: &mut World, verb: Verb, held: Hold<u16>) -> Result<(), Refusal> {
     match verb {
         Verb::Approve => world.approve(0, "ok?"),
         Verb::Deny => world.deny(0, "ok?"),

@@ -3,7 +3,7 @@
 use super::world::{LEASE_MS, Say, World, step};
 use crate::{
     id::LeaseToken,
-    op::{CancelMode, ExpireReason, Held},
+    op::{CancelMode, ExpireReason, Hold},
     task::{Step, spec::StepSpec},
 };
 use proptest::{collection::vec, prelude::*};
@@ -39,7 +39,7 @@ fn nudge(world: &mut World, what: u8, pick: usize, gap_ms: u64) {
     let (claimable, waiting) = (with(&|step| step.is_claimable(world.now_ms + 1)), with(&|step| step.due_ms > 0));
     let step = world.step(running);
     let token = step.lease.as_ref().map_or(LeaseToken::new(1, 1), |lease| lease.token);
-    let held = Held { step: running, epoch: step.epoch, token };
+    let held = Hold { step: running, epoch: step.epoch, token };
     // Refusals are welcome: the world checks that they change nothing.
     let _ = match what {
         0..=34 => world.claim(claimable).map(|_| ()),
@@ -75,7 +75,7 @@ fn finish(world: &mut World) {
             let _ = world.claim(index);
             let step = world.step(index);
             if let Some(lease) = &step.lease {
-                let held = Held { step: index, epoch: step.epoch, token: lease.token };
+                let held = Hold { step: index, epoch: step.epoch, token: lease.token };
                 match (step.is_weighed(), step.spec.foreach().is_some() && step.fan.is_none()) {
                     (true, _) => world.pass(held).unwrap(),
                     (false, true) => world.fan_out(held, 2).unwrap(),

@@ -9,7 +9,7 @@ use crate::{
     id::{LeaseToken, NodeId, OpId, TaskId, WorkerId},
     lanes::Priority,
     name::Name,
-    op::{About, CancelMode, ExpireReason, Header, Held, Scope, WriteClass},
+    op::{About, CancelMode, ExpireReason, Header, Hold, Scope, WriteClass},
     task::{
         Body, Effect, Refusal, Status, Step, TaskRows, apply,
         spec::{Ask, Flow, IdempotencyKey, RetryPolicy, Schedule, StepSpec},
@@ -197,34 +197,34 @@ impl World {
         Body::ClaimWork { step, owner: here(), worker: WorkerId::new(0, worker), token, lease_ms, seen }
     }
 
-    pub(super) fn claim(&mut self, step: u16) -> Result<Held, Refusal> {
+    pub(super) fn claim(&mut self, step: u16) -> Result<Hold<u16>, Refusal> {
         let token = self.token();
         self.say(self.claim_body(step, 1, token, LEASE_MS))?;
-        Ok(Held { step, epoch: self.step(step).epoch, token })
+        Ok(Hold { step, epoch: self.step(step).epoch, token })
     }
 
     /// Claims a step that can be claimed.
-    pub(super) fn take(&mut self, step: u16) -> Held {
+    pub(super) fn take(&mut self, step: u16) -> Hold<u16> {
         self.claim(step).unwrap()
     }
 
-    pub(super) fn complete(&mut self, held: Held) -> Result<(), Refusal> {
+    pub(super) fn complete(&mut self, held: Hold<u16>) -> Result<(), Refusal> {
         self.say(Body::CompleteJob { held, result: result(held.step) })
     }
 
-    pub(super) fn fail(&mut self, held: Held, retryable: bool) -> Result<(), Refusal> {
+    pub(super) fn fail(&mut self, held: Hold<u16>, retryable: bool) -> Result<(), Refusal> {
         self.say(Body::FailJob { held, retryable, jitter_ms: 7, error: "broken".to_owned() })
     }
 
-    pub(super) fn give_back(&mut self, held: Held) -> Result<(), Refusal> {
+    pub(super) fn give_back(&mut self, held: Hold<u16>) -> Result<(), Refusal> {
         self.say(Body::YieldWork { held, reason: "later".to_owned() })
     }
 
-    pub(super) fn expire(&mut self, held: Held, reason: ExpireReason) -> Result<(), Refusal> {
+    pub(super) fn expire(&mut self, held: Hold<u16>, reason: ExpireReason) -> Result<(), Refusal> {
         self.say(Body::ExpireWork { step: held.step, epoch: held.epoch, reason, jitter_ms: 7 })
     }
 
-    pub(super) fn time_out(&mut self, held: Held) -> Result<(), Refusal> {
+    pub(super) fn time_out(&mut self, held: Hold<u16>) -> Result<(), Refusal> {
         self.say(Body::TimeoutWork { step: held.step, epoch: held.epoch, jitter_ms: 7 })
     }
 
@@ -244,15 +244,15 @@ impl World {
         self.say(Body::DenyStep { step, ask: Hash::sha256(text.as_bytes()), reason: "no".to_owned() })
     }
 
-    pub(super) fn pass(&mut self, held: Held) -> Result<(), Refusal> {
+    pub(super) fn pass(&mut self, held: Hold<u16>) -> Result<(), Refusal> {
         self.say(Body::PassWork { held })
     }
 
-    pub(super) fn skip(&mut self, held: Held) -> Result<(), Refusal> {
+    pub(super) fn skip(&mut self, held: Hold<u16>) -> Result<(), Refusal> {
         self.say(Body::SkipWork { held, reason: "it is false".to_owned() })
     }
 
-    pub(super) fn fan_out(&mut self, held: Held, count: u16) -> Result<(), Refusal> {
+    pub(super) fn fan_out(&mut self, held: Hold<u16>, count: u16) -> Result<(), Refusal> {
         self.say(Body::FanOut { held, count })
     }
 

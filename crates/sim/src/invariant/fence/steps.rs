@@ -12,7 +12,7 @@ use crate::{
 };
 use relaymesh_core::{
     id::{LeaseToken, StepId, TaskId, WorkerId},
-    op::{Body, CancelMode, ExpireReason, Held, Scope},
+    op::{Body, CancelMode, ExpireReason, Hold, Scope},
     task::{self, Refusal},
 };
 use relaymesh_runtime::driver::{Answer, Command, Error, MessageCommand};
@@ -128,7 +128,7 @@ impl Steps {
     }
 
     /// The holder's word ends its attempt.
-    fn spoken(&mut self, step: StepId, held: &Held, pos: u64) -> Verdict {
+    fn spoken(&mut self, step: StepId, held: &Hold<u16>, pos: u64) -> Verdict {
         let model = self.steps.entry(step).or_default();
         let holds = model.holder == Some(held.token) && model.epoch == held.epoch;
         ensure(holds, || format!("op {pos} on {step} shows epoch {} and another token; {model:?}", held.epoch))?;

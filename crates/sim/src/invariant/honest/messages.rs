@@ -57,8 +57,8 @@ pub(super) fn done(call: &Call, command: &MessageCommand, answer: &Answer, ledge
             let (question, asked) = (row(ledger, *thread, held.message)?, row(ledger, *of, *message)?);
             let same = of == thread && question.answered_by == Some(*message) && asked.draft.asks.is_none();
             ensure(same, || format!("but the durable question is {question:?}"))?;
-            let asks = question.draft.asks.map(|asks| (asks.task, asks.step));
-            let told = completed.map(|(step, _)| (step.task, step.index));
+            let asks = question.draft.asks.map(|asks| asks.step);
+            let told = completed.map(|(step, _)| step);
             ensure(asks == told, || format!("but what asked is {asks:?}"))?;
             let (told, found) = (completed.is_some_and(|(_, done)| done), ledger.completed_by.get(&call.id));
             ensure(told == found.is_some(), || format!("but the completion is {found:?}"))
@@ -189,13 +189,12 @@ pub(super) fn too_long(command: &Command, found: usize) -> Verdict {
 
 /// Whether the message is what the letter says.
 fn says(row: &Message, letter: &Letter) -> bool {
-    let (draft, asks) = (&row.draft, letter.asks);
-    let asked = draft.asks.map(|asks| (asks.task, asks.step, asks.epoch, asks.token));
+    let draft = &row.draft;
     (&draft.from, &draft.to, draft.priority, draft.reply_to)
         == (&letter.from, &letter.to, letter.priority, letter.reply_to)
         && draft.content == letter.content.named(letter.media)
         && (draft.ttl_ms, draft.max_deliveries) == (letter.ttl_ms, letter.max_deliveries)
-        && asked == asks.map(|hold| (hold.step.task, hold.step.index, hold.epoch, hold.token))
+        && draft.asks == letter.asks
 }
 
 /// The message that a command is about, and what it shows.
