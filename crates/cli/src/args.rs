@@ -1,25 +1,17 @@
 //! The arguments that every command has, and those that several share.
 
 use crate::{
+    client::Submission,
     commands::{
         Command,
         reach::{Reach, local_only},
     },
     error::{Code, Error},
+    flow::Flow,
     remote::{self, Remote},
-    settings,
 };
 use clap::{Args, Parser};
-use relaymesh_api::flow;
-use relaymesh_core::{
-    id::RequestId,
-    name::Name,
-    task::{
-        request::{Prepared, Request},
-        spec::IdempotencyKey,
-    },
-    trace,
-};
+use relaymesh_core::{id::RequestId, name::Name, task::spec::IdempotencyKey, trace};
 use relaymesh_daemon::{Home, Started};
 use relaymesh_runtime::driver::Caller;
 use std::{path::PathBuf, sync::Arc};
@@ -185,29 +177,14 @@ impl Key {
         Self { key: None, request_id: None, new: true }
     }
 
-    /// What a submit by HTTP says about it.
-    pub(crate) fn put(&self, body: &mut serde_json::Value) {
-        let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
-        if let Some(id) = self.request_id.or(fresh) {
-            body["request_id"] = serde_json::json!(id);
-        }
-        if let Some(key) = &self.key {
-            body["key"] = serde_json::json!(key);
-        }
-    }
-
-    /// The request, ready for the log. What a step does not say about retries its agent says, and then the settings; they are no part of the fingerprint, so
-    /// a submit that is repeated after they have changed is still the same task.
-    pub(crate) fn prepare(&self, request: &Request, context: &Context) -> Result<Prepared, Error> {
+    /// The flow, ready to be submitted. What its steps do not say about retries is no part of the fingerprint, so a submit that is
+    /// repeated after agents or settings have changed is still the same task.
+    pub(crate) fn submission(&self, flow: Flow, context: &Context) -> Result<Submission, Error> {
         let fresh = self.new.then(|| RequestId::new(crate::time::now_ms(), rand::random()));
         let id = self.request_id.or(fresh).map(IdempotencyKey::RequestId);
         let key = self.key.clone().map(IdempotencyKey::Given).or(id);
-        // Who says everything about retries needs to ask nobody.
-        let (agents, otherwise) = if request.steps.iter().any(flow::is_silent) {
-            (crate::agents::read(&context.root)?, settings::current(context)?.settings.retry())
-        } else {
-            Default::default()
-        };
-        flow::prepare(request, &context.namespace, key, context.caller.trace_id(rand::random()), (&agents, otherwise))
+        let trace_id = context.caller.trace_id(rand::random());
+        let prepared = flow.prepare(&context.namespace, key.clone(), trace_id)?;
+        Ok(Submission { namespace: context.namespace.clone(), request: flow.request, prepared, key })
     }
 }

@@ -1,32 +1,19 @@
 //! What a step asks of a person, as people see it.
 
-use crate::{args::Context, error::Error, lookup, output, remote, root, time, view};
+use crate::{client::Client, error::Error, output, time};
 use relaymesh_api::view::asked;
-pub(crate) use relaymesh_api::view::asked::{Asked, Shown, all};
+pub(crate) use relaymesh_api::view::asked::Shown;
+use relaymesh_core::id::TaskId;
 
 /// How much of an input people are shown. Programs get all of it.
 const INPUT_CHARS_MAX: usize = 2_000;
 
 /// What the step of this name asks; without one, the only one of the task that asks.
-pub(crate) fn look(context: &Context, task: &str, step: Option<&str>) -> Result<Shown, Error> {
-    if let Some(remote) = &context.remote {
-        let id = remote::task(remote, context, task)?.to_string();
-        let step = match step {
-            Some(step) => step.to_owned(),
-            None => asked::only(&remote.get::<view::Shown>(&["tasks", &id], &[])?)?,
-        };
-        return remote.get(&["approvals", &id, &step], &[]);
+pub(crate) fn look(client: &dyn Client, task: TaskId, step: Option<&str>) -> Result<Shown, Error> {
+    match step {
+        Some(step) => client.asked(task, step),
+        None => client.asked(task, &asked::only(&client.look(task)?.task)?),
     }
-    let mut reader = root::read(&context.root)?;
-    let rows = lookup::task(&mut reader, task)?;
-    let index = match step {
-        Some(step) => lookup::step(&rows, step)?.0,
-        None => {
-            let only = asked::only(&view::View::bare(rows.clone()).shown(false))?;
-            lookup::step(&rows, &only)?.0
-        }
-    };
-    Ok(Asked::load(&mut reader, &rows, index)?.shown())
 }
 
 /// All that one should know before deciding.

@@ -7,19 +7,20 @@ pub(crate) mod graph;
 mod json;
 mod yaml;
 
-use crate::{
-    args::{Context, Key},
-    error::{Code, Error, Place},
-};
+use crate::error::{Code, Error, Place};
 use relaymesh_agents::Agents;
-use relaymesh_api::flow::{bad_flow, beginning};
-pub(crate) use relaymesh_api::flow::{refused, schema};
+pub(crate) use relaymesh_api::flow::schema;
+use relaymesh_api::flow::{bad_flow, beginning, refused};
 use relaymesh_core::{
     content::CONTENT_BYTES_MAX,
+    name::Name,
     suggest,
-    task::request::{self, Request, StepRequest},
+    task::{
+        request::{self, Prepared, Request, StepRequest},
+        spec::IdempotencyKey,
+    },
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     io::{ErrorKind, Read as _},
     path::Path,
@@ -28,33 +29,27 @@ use std::{
 /// The longest flow that is read.
 const FLOW_BYTES_MAX: usize = 8 << 20;
 
-/// Reads a flow; `-` is stdin.
-pub(crate) fn read(path: &Path, agents: &Agents) -> Result<Request, Error> {
-    read_for(path, Some(agents))
+/// A request, and the text that it was read from.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// What is asked for.
+    pub(crate) request: Request,
+    /// The file and its text, in which mistakes are shown.
+    source: Option<(String, String)>,
 }
 
-/// The body of a submit of this flow to a daemon elsewhere. Everything is checked here, but for the agents, which only that daemon knows.
-pub(crate) fn body(path: &Path, argument: Option<&str>, key: &Key, context: &Context) -> Result<Value, Error> {
-    let request = given(read_for(path, None)?, argument)?;
-    let mut body = json!({ "namespace": context.namespace, "flow": request });
-    if let Some(given) = &request.given {
-        body["input"] = given.clone();
-    }
-    key.put(&mut body);
-    Ok(body)
-}
-
-fn read_for(path: &Path, agents: Option<&Agents>) -> Result<Request, Error> {
+/// Reads a flow; `-` is stdin. Without agents, whoever is named is taken to be there.
+pub(crate) fn read(path: &Path, agents: Option<&Agents>) -> Result<Flow, Error> {
     let file = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
     let text = text(path, Wanted::Flow)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
         || (path == Path::new("-") && text.trim_start().starts_with('{'));
-    parse(&text, &file, is_json, agents)
+    parse(text, file, is_json, agents)
 }
 
 /// The flow in this text; errors are said to be in `file`. Without agents, whoever is named is taken to be there.
-pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: Option<&Agents>) -> Result<Request, Error> {
-    let request = if is_json { json::parse(text) } else { yaml::parse(text) };
+pub(crate) fn parse(text: String, file: String, is_json: bool, agents: Option<&Agents>) -> Result<Flow, Error> {
+    let request = if is_json { json::parse(&text) } else { yaml::parse(&text) };
     let request = request.map_err(|mut error| {
         if let Some(place) = &mut error.place {
             file.clone_into(&mut place.file);
@@ -65,38 +60,54 @@ pub(crate) fn parse(text: &str, file: &str, is_json: bool, agents: Option<&Agent
         error
     })?;
     if let Some(agents) = agents {
-        crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(text, file, step)))?;
+        crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(&text, &file, step)))?;
     }
-    schema::results(&request).map_err(|(error, at)| error.at(text_place(text, file, &at)))?;
-    check(&request).map_err(|(error, at)| error.at(at.and_then(|at| text_place(text, file, &at))))?;
-    Ok(request)
+    schema::results(&request).map_err(|(error, at)| error.at(text_place(&text, &file, &at)))?;
+    Ok(Flow { request, source: Some((file, text)) })
 }
 
-/// Whether the request can be submitted, as far as can be told without its input. With the words to look for in the file.
-fn check(request: &Request) -> Result<(), (Error, Option<String>)> {
-    let namespace = "default".parse().expect("a literal name");
-    let Err(error) = request.prepare(&namespace, None, 0) else { return Ok(()) };
-    let said = refused(&error, request);
-    Err(match error {
-        request::Error::Reference(bad) => (said, Some(bad.text)),
-        request::Error::UnknownStep { unknown, .. } => (said, Some(unknown.to_string())),
+impl Flow {
+    /// A request that stands in no file.
+    pub(crate) fn new(request: Request) -> Self {
+        Self { request, source: None }
+    }
+
+    /// The same with its input, which must be as its schema says.
+    pub(crate) fn given(mut self, argument: Option<&str>) -> Result<Self, Error> {
+        self.request.given = argument.map(input).transpose()?;
+        if let Some(schema) = &self.request.input {
+            schema::check(schema, self.request.given.as_ref())?;
+        }
+        Ok(self)
+    }
+
+    /// The request as it stands on the log; a mistake is shown where it is.
+    pub(crate) fn prepare(
+        &self,
+        namespace: &Name,
+        key: Option<IdempotencyKey>,
+        trace_id: u128,
+    ) -> Result<Prepared, Error> {
+        self.request.prepare(namespace, key, trace_id).map_err(|error| {
+            let place = mistake(&error).zip(self.source.as_ref());
+            refused(&error, &self.request).at(place.and_then(|(words, (file, text))| text_place(text, file, &words)))
+        })
+    }
+}
+
+/// The words to look for in the file.
+fn mistake(error: &request::Error) -> Option<String> {
+    match error {
+        request::Error::Reference(bad) => Some(bad.text.clone()),
+        request::Error::UnknownStep { unknown, .. } => Some(unknown.to_string()),
+        request::Error::Terms { field, .. } => Some(format!("{field}:")),
         request::Error::Graph(_)
         | request::Error::Input { .. }
         | request::Error::Given { .. }
         | request::Error::Canonical(_)
         | request::Error::InputTooLong { .. }
-        | request::Error::TooLarge { .. } => (said, None),
-        request::Error::Terms { field, .. } => (said, Some(format!("{field}:"))),
-    })
-}
-
-/// The flow with its input, which must be as its schema says.
-pub(crate) fn given(request: Request, argument: Option<&str>) -> Result<Request, Error> {
-    let given = argument.map(input).transpose()?;
-    if let Some(schema) = &request.input {
-        schema::check(schema, given.as_ref())?;
+        | request::Error::TooLarge { .. } => None,
     }
-    Ok(Request { given, ..request })
 }
 
 /// Reads a JSON value given as an argument: the value itself, `@FILE`, or `-` for stdin.

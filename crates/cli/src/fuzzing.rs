@@ -29,7 +29,11 @@ pub struct Said {
 /// Reads the text of a flow file, as `relaymesh run` does.
 pub fn flow(text: &str, language: Language) -> Result<Request, Said> {
     let is_json = language == Language::Json;
-    flow::parse(text, "flow", is_json, Some(&relaymesh_agents::Agents::default())).map_err(|error| said(&error))
+    let agents = relaymesh_agents::Agents::default();
+    let flow = flow::parse(text.to_owned(), "flow".to_owned(), is_json, Some(&agents)).map_err(|error| said(&error))?;
+    let namespace = relaymesh_core::namespace::DEFAULT.parse().expect("a literal name");
+    flow.prepare(&namespace, None, 0).map_err(|error| said(&error))?;
+    Ok(flow.request)
 }
 
 /// Reads the text of a settings file; gives all settings as such a text.

@@ -16,12 +16,13 @@ mod asked;
 mod backup;
 mod bell;
 mod bulk;
+mod client;
 mod commands;
-mod drive;
 mod error;
 mod exit;
 mod export;
 mod flow;
+mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 mod link;

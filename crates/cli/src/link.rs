@@ -2,25 +2,39 @@
 
 use crate::{
     args::Context,
+    client::Submission,
     error::{Code, Error},
     output, root,
-    session::{self, Session, Work},
+    session::{self, Session},
     settings,
 };
-use relaymesh_api::local::Client;
+use relaymesh_agents::{Agents, config::FILE};
+use relaymesh_api::{flow, local::Client};
+use relaymesh_core::task::spec::RetryPolicy;
 use relaymesh_runtime::{
-    driver::{Answer, Command, Event},
+    driver::{Answer, Command, Event, Submit, Until},
     settings::Settings,
     world::Alert,
 };
 use relaymesh_store_sqlite::SqliteStore;
+use std::sync::mpsc;
 
 /// A driver that can be asked.
 pub(crate) enum Link {
     /// In this process, for the length of one command.
-    Here(Box<Session>),
+    Here {
+        /// The driver.
+        session: Box<Session>,
+        /// What the settings say about retries.
+        retry: RetryPolicy,
+    },
     /// At the other end of a socket.
-    Daemon(Client),
+    Daemon {
+        /// The connection.
+        client: Client,
+        /// Whether the daemon was there before: it may know older agents than there are now.
+        was_there: bool,
+    },
 }
 
 /// Whether a root is made if there is none.
@@ -33,11 +47,11 @@ pub(crate) enum Missing {
 }
 
 impl Link {
-    /// The root's daemon, started if there is none; with `--no-daemon`, a driver here that works on steps if `work` says so.
+    /// The root's daemon, started if there is none; with `--no-daemon`, a driver here that works on steps if it gets agents.
     pub(crate) fn open(
         context: &Context,
         missing: Missing,
-        work: Work,
+        works_by: Option<&Agents>,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Result<Self, Error> {
         if missing == Missing::Refuse {
@@ -46,14 +60,8 @@ impl Link {
         if context.no_daemon {
             let settings = settings::load(&settings::layers(&context.root, &[]))?.settings;
             let store = Self::store(context, missing, &settings)?;
-            return Ok(Self::Here(Box::new(Session::start(
-                store,
-                &context.caller,
-                &settings,
-                work,
-                Vec::new(),
-                alert,
-            )?)));
+            let session = Session::start(store, &context.caller, &settings, works_by.cloned(), Vec::new(), alert)?;
+            return Ok(Self::Here { session: Box::new(session), retry: settings.retry() });
         }
         let is_new = !root::exists(&context.root);
         let started = context.daemon(&[])?;
@@ -64,10 +72,17 @@ impl Link {
             let pid = started.client.pid();
             output::note(&format!("note: started the daemon (pid {pid}); `relaymesh down` stops it"));
         }
-        if started.was_there && context.root.join(relaymesh_agents::config::FILE).exists() {
-            started.client.reload()?;
+        Ok(Self::Daemon { client: started.client, was_there: started.was_there })
+    }
+
+    /// The same, once its daemon has taken up the agents as they are now. A submit does that by itself.
+    pub(crate) fn refreshed(self, context: &Context) -> Result<Self, Error> {
+        if let Self::Daemon { client, was_there: true } = &self
+            && context.root.join(FILE).exists()
+        {
+            client.reload()?;
         }
-        Ok(Self::Daemon(started.client))
+        Ok(self)
     }
 
     fn store(context: &Context, missing: Missing, settings: &Settings) -> Result<SqliteStore, Error> {
@@ -81,35 +96,62 @@ impl Link {
     /// Hands a command over; the answer goes to `reply`, once it is durable.
     pub(crate) fn send(&self, command: Command, reply: impl FnOnce(Result<Answer, Error>) + Send + 'static) {
         match self {
-            Self::Here(session) => session.send(command, reply),
-            Self::Daemon(client) => client.send(command, reply),
+            Self::Here { session, .. } => session.send(command, reply),
+            Self::Daemon { client, .. } => client.send(command, reply),
         }
+    }
+
+    /// Hands a submit over; the answer goes to `reply`, once it is durable. What its steps do not say about retries is filled in where
+    /// the driver is; for one in this process, by these agents.
+    pub(crate) fn submit(
+        &self,
+        submission: &Submission,
+        agents: &Agents,
+        reply: impl FnOnce(Result<Answer, Error>) + Send + 'static,
+    ) {
+        let Submission { namespace, prepared, request, .. } = submission;
+        let mut submit = Submit::new(namespace.clone(), prepared.clone(), Until::Accepted);
+        let gaps = flow::retry_gaps(request);
+        match self {
+            Self::Here { session, retry } => {
+                flow::fill_retries(&mut submit.schedule, &gaps, agents, *retry);
+                session.send(Command::Submit(submit), reply);
+            }
+            Self::Daemon { client, .. } => client.submit(submit, gaps, reply),
+        }
+    }
+
+    /// Hands a submit over and waits for the answer.
+    pub(crate) fn submitted(&self, submission: &Submission, agents: &Agents) -> Result<Answer, Error> {
+        let (reply, answer) = mpsc::channel();
+        self.submit(submission, agents, move |result| drop(reply.send(result)));
+        answer.recv().unwrap_or_else(|_| Err(gone()))
     }
 
     /// Hands a command over and waits for the answer.
     pub(crate) fn call(&self, command: Command) -> Result<Answer, Error> {
         match self {
-            Self::Here(session) => session.call(command),
-            Self::Daemon(client) => client.call(command),
+            Self::Here { session, .. } => session.call(command),
+            Self::Daemon { client, .. } => client.call(command),
         }
     }
 
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
     pub(crate) fn watch(&self, watcher: impl FnMut(&Event) -> bool + Send + 'static) -> Result<(), Error> {
         match self {
-            Self::Here(session) => {
+            Self::Here { session, .. } => {
                 session.handle().watch(watcher);
                 Ok(())
             }
-            Self::Daemon(client) => client.watch(watcher),
+            Self::Daemon { client, .. } => client.watch(watcher),
         }
     }
 
     /// Ends what was begun here. A daemon goes on.
     pub(crate) fn finish<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         match self {
-            Self::Here(session) => session.finish(result),
-            Self::Daemon(_) => result,
+            Self::Here { session, .. } => session.finish(result),
+            Self::Daemon { .. } => result,
         }
     }
 }
@@ -126,7 +168,7 @@ pub(crate) fn with<T>(
     act: impl FnOnce(&mut dyn FnMut(Command) -> Result<Answer, Error>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let warn = |alert: Alert| output::note(&session::warning(&alert));
-    let link = Link::open(context, missing, Work::Nothing, warn)?;
+    let link = Link::open(context, missing, None, warn)?.refreshed(context)?;
     let result = act(&mut |command| link.call(command));
     link.finish(result)
 }
@@ -134,4 +176,9 @@ pub(crate) fn with<T>(
 /// An answer to another question.
 pub(crate) fn unexpected(answer: &Answer) -> Error {
     Error::new(Code::Internal, format!("the driver answered another question: {answer:?}"))
+}
+
+/// There is no driver to ask any more.
+pub(crate) fn gone() -> Error {
+    Error::new(Code::DaemonGone, "the driver has ended")
 }

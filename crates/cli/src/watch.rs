@@ -10,17 +10,17 @@
 //! In the first three, stdout gets the result alone, at the end.
 
 mod bars;
-mod last;
+pub(crate) mod last;
 mod say;
 
 use crate::{args::Context, error::Error, output};
 use bars::Bars;
 use relaymesh_api::view::{Shown, ShownStep};
-use relaymesh_core::{id::TaskId, task::Status};
+use relaymesh_core::{id::TaskId, name::Name, task::Status};
 use relaymesh_runtime::driver::{Event, StepEvent};
 pub(crate) use say::merged;
 use serde_json::json;
-use std::{io::IsTerminal as _, path::Path, time::Instant};
+use std::{io::IsTerminal as _, time::Instant};
 
 enum Mode {
     Quiet,
@@ -80,6 +80,8 @@ impl Watch {
     /// tell the same from the start.
     pub(crate) fn begin(&mut self, how: Begin, task: &Shown, pos: u64) {
         if std::mem::replace(&mut self.begun, true) {
+            self.seen_pos = self.seen_pos.max(pos);
+            self.sync(task);
             return;
         }
         self.shown = vec![None; task.steps.len()];
@@ -130,11 +132,11 @@ impl Watch {
     }
 
     /// Draws what the agents of running steps said last.
-    pub(crate) fn redraw(&mut self, root: &Path, task: Option<TaskId>) {
-        let (Mode::Bars(bars), Some(task)) = (&mut self.mode, task) else { return };
+    pub(crate) fn redraw(&mut self, last: impl Fn(&Name) -> Option<String>) {
+        let Mode::Bars(bars) = &mut self.mode else { return };
         let is_running = |shown: &Option<(Status, u32)>| matches!(shown, Some((Status::Running, _)));
         for (index, _) in self.shown.iter().enumerate().filter(|(_, shown)| is_running(shown)) {
-            bars.said(index, |step| last::line(root, task, step));
+            bars.said(index, &last);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     notify,
     reload::Reload,
     root,
-    session::{self, Session, Work},
+    session::{self, Session},
     settings,
     start::{Birth, tell_parent},
     traces,
@@ -19,6 +19,7 @@ use crate::{
 use relaymesh_agents::Agents;
 use relaymesh_api::{
     error::{Code, Error},
+    flow,
     http::Listening,
     local::{self, Desk, Endpoint, HeldAgent, Status},
     metrics::{self, Counts},
@@ -132,12 +133,13 @@ impl Daemon {
         let (stop, stops) = mpsc::channel();
         let last = Arc::new(Mutex::new(Last::default()));
         let counts = Arc::new(Counts::default());
-        let known: http::Known = Arc::new(RwLock::new(Arc::new(agents::read(&home.root)?)));
+        let agents = agents::read(&home.root)?;
+        let known: http::Known = Arc::new(RwLock::new(Arc::new(agents.clone())));
         let traces = traces::start(home, &loaded.settings, node, (&counts, &known), &log);
         // From the start: what an earlier life had left is seen by all of them, too.
         let mut watchers: Vec<Watcher> = vec![Box::new(log.watcher()), Box::new(counts.watcher())];
         watchers.extend(traces.iter().map(|traces| Box::new(traces.watcher()) as Watcher));
-        let session = Self::drive(home, store, &loaded.settings, &log, (&last, &counts), (&stop, watchers))?;
+        let session = Self::drive(home, store, (&loaded.settings, agents), &log, (&last, &counts), (&stop, watchers))?;
         let metrics = Metrics::new(counts, session.handle().clone(), log.clone(), &home.root);
         let news = session.news().unwrap_or_default();
         let (errands, received) = mpsc::channel();
@@ -160,7 +162,7 @@ impl Daemon {
         let says = says(&files, Arc::clone(&metrics.counts), (node, last));
         let counts = Arc::clone(&metrics.counts);
         let scrapes = scrapes(&files, &says, metrics);
-        let desk = desk(&session, &files, (&says, &scrapes), &stop);
+        let desk = desk(&session, (&files, &known), (&says, &scrapes), &stop);
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let url = listening.as_ref().map(Listening::url);
         let start_http =
@@ -185,13 +187,13 @@ impl Daemon {
     fn drive(
         home: &Home,
         store: SqliteStore,
-        settings: &Settings,
+        (settings, agents): (&Settings, Agents),
         log: &Log,
         (last, counts): (&Arc<Mutex<Last>>, &Arc<Counts>),
         (stop, watchers): (&Sender<Stop>, Vec<Watcher>),
     ) -> Result<Session, Error> {
         let (log, last, counts, stop) = (log.clone(), Arc::clone(last), Arc::clone(counts), stop.clone());
-        Session::start(store, &home.caller, settings, Work::Steps, watchers, move |alert| {
+        Session::start(store, &home.caller, settings, Some(agents), watchers, move |alert| {
             let words = session::warning(&alert);
             counts.alert(&alert);
             let (level, event) = match alert {
@@ -304,15 +306,22 @@ fn scrapes(files: &Files, says: &Says, metrics: Metrics) -> Scrapes {
 /// What the socket stands in front of.
 fn desk(
     session: &Session,
-    files: &Arc<Files>,
+    (files, known): (&Arc<Files>, &http::Known),
     (says, scrapes): (&Says, &Scrapes),
     stop: &Sender<Stop>,
 ) -> Desk<FileBlobs> {
     let (told, says, scrapes) = (stop.clone(), Arc::clone(says), Arc::clone(scrapes));
-    let [for_reload, for_settings] = [(); 2].map(|()| Arc::clone(files));
+    let [for_reload, for_settings, for_submits] = [(); 3].map(|()| Arc::clone(files));
+    let known = Arc::clone(known);
     Desk {
         handle: session.handle().clone(),
         blobs: session.blobs(),
+        fill: Box::new(move |submit, gaps| {
+            for_submits.reload.run()?;
+            let agents = Arc::clone(&known.read().unwrap_or_else(PoisonError::into_inner));
+            flow::fill_retries(&mut submit.schedule, gaps, &agents, for_submits.live.settings().retry());
+            Ok(())
+        }),
         reload: Box::new(move || for_reload.reload.run().map(drop)),
         settings: Box::new(move |reload| for_settings.live.shown(reload)),
         status: Box::new(move |glance| says(glance)),

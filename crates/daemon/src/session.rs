@@ -1,6 +1,7 @@
 //! A driver in this process, for the length of one command.
 
-use crate::{agents, root, secrets};
+use crate::{root, secrets};
+use relaymesh_agents::Agents;
 use relaymesh_api::error::{Code, Error};
 use relaymesh_runtime::{
     agents::{Limits, News, Runner},
@@ -21,36 +22,23 @@ pub struct Session {
     caller: Caller,
 }
 
-/// Whether the session works on steps, or only writes down what it is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
-    /// Ready steps are claimed and run.
-    Steps,
-    /// Nothing is claimed.
-    Nothing,
-}
-
 impl Session {
-    /// Starts a driver on the store.
+    /// Starts a driver on the store. With agents it claims and runs ready steps; without, it only writes down what it is told.
     pub fn start(
         store: SqliteStore,
         caller: &Caller,
         settings: &Settings,
-        work: Work,
+        agents: Option<Agents>,
         watchers: Vec<Watcher>,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Result<Self, Error> {
         let floor_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
         let mut config: Config = settings.config();
-        if work == Work::Nothing {
+        if agents.is_none() {
             config.slots = 0;
         }
         let blobs = store.blobs();
         let (node, folder) = (root::reader(&store)?.head()?.chain.origin, store.root().folder().to_owned());
-        let agents = match work {
-            Work::Steps => Some(agents::read(&folder)?),
-            Work::Nothing => None,
-        };
         let results = blobs.clone();
         let books = root::reader(&store)?;
         let (mut failed, mut news) = (None, None);

@@ -9,10 +9,11 @@ use relaymesh_core::{
     suggest,
     task::{
         request::{self, Prepared, Request, RetryRequest, StepRequest},
-        spec::{IdempotencyKey, RetryPolicy},
+        spec::{IdempotencyKey, RetryPolicy, Schedule},
     },
 };
 use relaymesh_runtime::builtin::{AGENTS, Builtin};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The most characters of a file that an error repeats: in its message, and of the line it shows. A file may be one line
@@ -29,19 +30,41 @@ pub fn prepare(
     (agents, otherwise): (&Agents, RetryPolicy),
 ) -> Result<Prepared, Error> {
     let mut prepared = request.prepare(namespace, key, trace_id).map_err(|error| refused(&error, request))?;
-    for (spec, step) in prepared.schedule.steps.iter_mut().zip(&request.steps) {
-        if is_silent(step) {
-            let agent = agents.get(&step.agent).map_or(otherwise, |agent| agent.terms.retry.policy(otherwise));
-            spec.retry = step.retry.policy(agent);
-        }
-    }
+    fill_retries(&mut prepared.schedule, &retry_gaps(request), agents, otherwise);
     Ok(prepared)
 }
 
-/// Whether the step leaves something about retries to others.
-pub fn is_silent(step: &StepRequest) -> bool {
-    let RetryRequest { max_attempts, base_backoff_ms, max_backoff_ms } = step.retry;
-    max_attempts.is_none() || base_backoff_ms.is_none() || max_backoff_ms.is_none()
+/// What a step says about retries itself; the rest is filled in by its agent and the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryGap {
+    /// The step's place.
+    pub step: u16,
+    /// Attempts in all.
+    pub max_attempts: Option<u32>,
+    /// Time before the second attempt.
+    pub base_backoff_ms: Option<u64>,
+    /// The longest time between two attempts.
+    pub max_backoff_ms: Option<u64>,
+}
+
+/// The steps that do not say everything about retries.
+pub fn retry_gaps(request: &Request) -> Vec<RetryGap> {
+    let gaps = (0u16..).zip(&request.steps).map(|(step, StepRequest { retry, .. })| {
+        let RetryRequest { max_attempts, base_backoff_ms, max_backoff_ms } = *retry;
+        RetryGap { step, max_attempts, base_backoff_ms, max_backoff_ms }
+    });
+    let is_silent =
+        |gap: &RetryGap| gap.max_attempts.is_none() || gap.base_backoff_ms.is_none() || gap.max_backoff_ms.is_none();
+    gaps.filter(is_silent).collect()
+}
+
+/// Fills these gaps by what the agents of the steps say, and otherwise by the settings.
+pub fn fill_retries(schedule: &mut Schedule, gaps: &[RetryGap], agents: &Agents, otherwise: RetryPolicy) {
+    for RetryGap { step, max_attempts, base_backoff_ms, max_backoff_ms } in gaps.iter().copied() {
+        let Some(spec) = schedule.steps.get_mut(usize::from(step)) else { continue };
+        let agent = agents.get(&spec.agent).map_or(otherwise, |agent| agent.terms.retry.policy(otherwise));
+        spec.retry = RetryRequest { max_attempts, base_backoff_ms, max_backoff_ms }.policy(agent);
+    }
 }
 
 /// Whether the request can be submitted with this input: its agents, its schemas, its graph.

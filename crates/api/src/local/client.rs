@@ -6,10 +6,11 @@
 use super::{Ask, Endpoint, Hello, Question, Said, Status, Word, frame};
 use crate::{
     error::{Code, Error},
+    flow::RetryGap,
     metrics::Form,
 };
 use relaymesh_runtime::{
-    driver::{Answer, Caller, Command, Event},
+    driver::{Answer, Caller, Command, Event, Submit},
     settings::Loaded,
 };
 use std::{
@@ -98,6 +99,21 @@ impl Client {
     /// Hands a command over; the answer goes to `reply`, once it is durable. When the daemon goes away before, nobody knows.
     pub fn send(&self, command: Command, reply: impl FnOnce(Result<Answer, Error>) + Send + 'static) {
         let ask = Ask::Command { caller: self.caller.clone(), command: Box::new(command) };
+        self.ask(ask, reply);
+    }
+
+    /// Hands a submit over, as [`Client::send`] does. The daemon takes up agents that have changed, and fills these gaps by them and by
+    /// its settings.
+    pub fn submit(
+        &self,
+        submit: Submit,
+        gaps: Vec<RetryGap>,
+        reply: impl FnOnce(Result<Answer, Error>) + Send + 'static,
+    ) {
+        self.ask(Ask::Submit { caller: self.caller.clone(), submit: Box::new(submit), gaps }, reply);
+    }
+
+    fn ask(&self, ask: Ask, reply: impl FnOnce(Result<Answer, Error>) + Send + 'static) {
         let reply = |said: Result<Said, Error>| {
             reply(said.and_then(|said| match said {
                 Said::Answer(answer) => Ok(answer),

@@ -22,17 +22,20 @@ pub use client::Client;
 pub use endpoint::Endpoint;
 pub use server::{Desk, serve};
 
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    flow::RetryGap,
+};
 use relaymesh_core::id::NodeId;
 use relaymesh_runtime::{
-    driver::{Answer, Caller, Command, Event},
+    driver::{Answer, Caller, Command, Event, Submit},
     settings::Loaded,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +90,15 @@ pub enum Ask {
     },
     /// Stop the daemon. The answer comes when it takes no more work.
     Stop,
+    /// A submit; the daemon fills what its steps do not say about retries.
+    Submit {
+        /// Who asks.
+        caller: Caller,
+        /// What for.
+        submit: Box<Submit>,
+        /// Those steps.
+        gaps: Vec<RetryGap>,
+    },
 }
 
 /// What the daemon says.

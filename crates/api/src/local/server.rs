@@ -7,10 +7,11 @@
 use super::{Ask, Fault, Hello, PROTOCOL, Question, Said, Status, Word, frame};
 use crate::{
     error::{Code, Error},
+    flow::RetryGap,
     metrics::Form,
 };
 use relaymesh_runtime::{
-    driver::{Command, Glance, Handle},
+    driver::{Caller, Command, Glance, Handle, Submit},
     settings::Loaded,
 };
 use relaymesh_store::Blobs;
@@ -45,6 +46,9 @@ const WRITE_BYTES: usize = 64 << 10;
 /// Settings, and names of those that a reload changed.
 type Taken = Result<(Loaded, Vec<String>), Error>;
 
+/// Fills what the steps of a submit do not say about retries.
+type Fill = dyn Fn(&mut Submit, &[RetryGap]) -> Result<(), Error> + Send + Sync;
+
 /// What the socket stands in front of.
 pub struct Desk<B> {
     /// Where commands go.
@@ -55,6 +59,8 @@ pub struct Desk<B> {
     pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
     /// The metrics, with how many clients there are. Reads the store, so it is called on a thread that may wait.
     pub metrics: Box<dyn Fn(Glance, u64, Form) -> Result<String, Error> + Send + Sync>,
+    /// Fills what steps do not say about retries by their agents, as they are now, and by the settings.
+    pub fill: Box<Fill>,
     /// Takes up what has changed in the files of the root.
     pub reload: Box<dyn Fn() -> Result<(), Error> + Send + Sync>,
     /// The settings that the daemon runs with, read again first if that is asked for; and names of those that changed.
@@ -162,18 +168,11 @@ async fn read<B: Blobs>(
 ) -> io::Result<()> {
     while let Some(Question { id, ask }) = next(reads, buffer).await? {
         let heard = match ask {
-            Ask::Command { caller, command } => {
-                let command = stow(*command, &desk.blobs).await;
-                let outbox = outbox.clone();
-                let reply = move |answer: Result<_, Error>| {
-                    outbox.answer(id, answer.map(Said::Answer));
-                };
-                match command {
-                    Ok(command) => desk.handle.send(caller, command, move |answer| reply(answer.map_err(Error::from))),
-                    Err(error) => reply(Err(error)),
-                }
-                true
-            }
+            Ask::Command { caller, command } => give(&desk, outbox, (id, caller, *command)).await,
+            Ask::Submit { caller, mut submit, gaps } => match (desk.fill)(&mut submit, &gaps) {
+                Ok(()) => give(&desk, outbox, (id, caller, Command::Submit(*submit))).await,
+                Err(error) => outbox.answer(id, Err(error)),
+            },
             Ask::Watch => {
                 let events = outbox.clone();
                 let (begun, watching) = (outbox.clone(), Said::Done);
@@ -216,6 +215,20 @@ async fn read<B: Blobs>(
         buffer.shrink_to(WRITE_BYTES);
     }
     Ok(())
+}
+
+/// Hands a command to the driver; the answer goes out when it is durable.
+async fn give<B: Blobs>(desk: &Desk<B>, outbox: &Outbox, (id, caller, command): (u64, Caller, Command)) -> bool {
+    match stow(command, &desk.blobs).await {
+        Ok(command) => {
+            let outbox = outbox.clone();
+            desk.handle.send(caller, command, move |answer| {
+                outbox.answer(id, answer.map(Said::Answer).map_err(Error::from));
+            });
+            true
+        }
+        Err(error) => outbox.answer(id, Err(error)),
+    }
 }
 
 /// How the driver stands. What is made of it is made here: the driver's thread has better things to do.

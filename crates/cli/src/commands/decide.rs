@@ -2,17 +2,14 @@
 
 use crate::{
     args::Context,
-    asked::{self, Shown},
+    asked,
+    client::Change,
     error::{Code, Error},
     exit::Exit,
-    link::{self, Missing},
-    lookup, output,
-    remote::Remote,
-    root,
+    output,
 };
-use relaymesh_api::view::asked::Decided;
-use relaymesh_core::{hash::Hash, id::TaskId, name::Name};
-use relaymesh_runtime::driver::{Answer, Command};
+use relaymesh_api::view::Changed;
+use relaymesh_core::{hash::Hash, name::Name};
 use serde_json::json;
 
 /// The decision.
@@ -30,7 +27,8 @@ pub(super) struct Decision<'a> {
 
 /// Shows what is asked, makes sure, and gives the decision. `reason` is that of a refusal.
 pub(super) fn decide(context: &Context, decision: &Decision<'_>, reason: Option<&str>) -> Result<Exit, Error> {
-    let asked = asked::look(context, decision.task, decision.step)?;
+    let client = context.client();
+    let asked = asked::look(&*client, client.find(decision.task)?, decision.step)?;
     output::note(&asked::to_text(&asked));
     let (task, name) = (asked.task, &asked.step);
     match decision.cited {
@@ -42,36 +40,17 @@ pub(super) fn decide(context: &Context, decision: &Decision<'_>, reason: Option<
         Some(_) => {}
         None => confirm(decision)?,
     }
-    let given = match &context.remote {
-        Some(remote) => there(remote, &asked, reason),
-        None => here(context, &asked, reason),
-    };
-    let answer = match given {
+    let change = Change::Decide { step: name.clone(), ask: asked.ask, denied: reason.map(str::to_owned) };
+    let changed = match client.change(task, &change) {
         // Somebody was faster; what they decided is worth more than that this came too late.
         Err(error) if error.code == Code::Refused => {
-            return Err(asked::look(context, &task.to_string(), Some(name.as_str())).err().unwrap_or(error));
+            return Err(asked::look(&*client, task, Some(name.as_str())).err().unwrap_or(error));
         }
-        answer => answer?,
+        changed => changed?,
     };
-    let exit = say_done(context, decision.event, task, Some(name), &answer)?;
+    let exit = say_done(context, decision.event, Some(name), &changed);
     output::note(&format!("  next: `relaymesh task wait {task}`"));
     Ok(exit)
-}
-
-fn here(context: &Context, asked: &Shown, reason: Option<&str>) -> Result<Answer, Error> {
-    let rows = lookup::task(&mut root::read(&context.root)?, &asked.task.to_string())?;
-    let (step, ask) = (rows.step_id(lookup::step(&rows, asked.step.as_str())?.0), asked.ask);
-    let command = match reason {
-        None => Command::Approve { step, ask },
-        Some(reason) => Command::Deny { step, ask, reason: reason.to_owned() },
-    };
-    link::once(context, Missing::Refuse, command)
-}
-
-fn there(remote: &Remote, asked: &Shown, reason: Option<&str>) -> Result<Answer, Error> {
-    let body = json!({ "ask": asked.ask, "approve": reason.is_none(), "reason": reason });
-    let Decided { status, .. } = remote.post(&["approvals", &asked.task.to_string(), asked.step.as_str()], &body)?;
-    Ok(Answer::Done { status })
 }
 
 fn confirm(decision: &Decision<'_>) -> Result<(), Error> {
@@ -88,16 +67,8 @@ fn confirm(decision: &Decision<'_>) -> Result<(), Error> {
 }
 
 /// Says what was done and where the task rests now.
-pub(super) fn say_done(
-    context: &Context,
-    event: &str,
-    task: TaskId,
-    step: Option<&Name>,
-    answer: &Answer,
-) -> Result<Exit, Error> {
-    let (Answer::Done { status } | Answer::Accepted { status, .. } | Answer::Ended { status, .. }) = answer else {
-        return Err(link::unexpected(answer));
-    };
+pub(super) fn say_done(context: &Context, event: &str, step: Option<&Name>, changed: &Changed) -> Exit {
+    let Changed { task, status } = changed;
     if context.json {
         let mut value = json!({ "event": event, "task": task, "status": status });
         if let Some(step) = step {
@@ -108,5 +79,5 @@ pub(super) fn say_done(
         let step = step.map_or_else(String::new, |step| format!(" step `{step}`"));
         output::note(&format!("{event} {task}{step}; it is {status}"));
     }
-    Ok(Exit::Done)
+    Exit::Done
 }

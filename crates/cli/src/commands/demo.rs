@@ -1,18 +1,16 @@
 //! `relaymesh demo`
 
 use crate::{
-    agents,
     args::{Context, Key},
-    drive::{Patience, Start, drive},
+    client::Start,
     error::{Code, Error},
     exit::Exit,
     flow,
-    link::Missing,
+    follow::{Patience, follow},
     output, root,
     watch::Watch,
 };
 use relaymesh_agents::config::FILE;
-use relaymesh_runtime::driver::{Submit, Until};
 use serde_json::json;
 use std::{fs, io, path::Path};
 
@@ -66,12 +64,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             .hint("use a root with a plainer name (--root)"));
     }
     let input = json!({ "path": picture }).to_string();
-    let request = flow::read(&folder.join(FLOW), &agents::read(&context.root)?)?;
-    let request = flow::given(request, Some(&input))?;
-    let prepared = Key::anew().prepare(&request, context)?;
-    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
-    let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, true));
-    let exit = drive(context, Missing::Make, start, &mut watch, Patience { yes: !args.ask, ..Patience::default() })?;
+    let client = context.client();
+    let flow = flow::read(&folder.join(FLOW), client.known()?)?.given(Some(&input))?;
+    let start = Start::Submit(Box::new(Key::anew().submission(flow, context)?));
+    let patience = Patience { yes: !args.ask, ..Patience::default() };
+    let exit = follow(&*client, start, &mut Watch::new(context, true), patience)?;
     if matches!(exit, Exit::Done) {
         fs::copy(&path, PICTURE).map_err(failed)?;
         output::note(&format!(

@@ -91,22 +91,19 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     match command {
         Command::Check { flow, input } => {
-            let request = flow::read(flow, &agents::read(&context.root)?)?;
-            let request = if input.is_some() { flow::given(request, input.as_deref())? } else { request };
-            checked(&request, &prepared(&request, context)?, context);
+            let flow = flow::read(flow, Some(&agents::read(&context.root)?))?;
+            let flow = if input.is_some() { flow.given(input.as_deref())? } else { flow };
+            let prepared = flow.prepare(&context.namespace, None, 0)?;
+            checked(&flow.request, &prepared, context);
         }
         Command::Graph { flow, format } => {
-            let request = flow::read(flow, &agents::read(&context.root)?)?;
-            let drawing = graph::draw(&prepared(&request, context)?.schedule, *format);
+            let flow = flow::read(flow, Some(&agents::read(&context.root)?))?;
+            let drawing = graph::draw(&flow.prepare(&context.namespace, None, 0)?.schedule, *format);
             output::text(context, "drawing", &drawing);
         }
         Command::Schema => output::document(context, schema::FLOW),
     }
     Ok(Exit::Done)
-}
-
-fn prepared(request: &Request, context: &Context) -> Result<Prepared, Error> {
-    request.prepare(&context.namespace, None, 0).map_err(|error| flow::refused(&error, request))
 }
 
 fn checked(request: &Request, prepared: &Prepared, context: &Context) {

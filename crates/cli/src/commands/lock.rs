@@ -1,23 +1,15 @@
 //! `relaymesh lock`
 
-use crate::{
-    args::Context,
-    error::Error,
-    exit::Exit,
-    link::{self, Missing},
-    output,
-    remote::Remote,
-    root, time,
-};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
 use clap::Subcommand;
-use relaymesh_api::view::lock::{self, All, Held, Released, Shown};
+use relaymesh_api::view::lock::{self, Released, Shown};
 use relaymesh_core::{
     id::LeaseToken,
     lock::{Case, EDIT_TTL_MS, Key, Mode, RepositoryName},
     name::Name,
     op::HeldLock,
 };
-use relaymesh_runtime::driver::{Answer, Command as DriverCommand, LockCommand};
+use relaymesh_runtime::driver::LockCommand;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -111,11 +103,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Renew { held, repository, ttl_ms } => LockCommand::Renew { namespace, repository, held, ttl_ms },
         Command::Release { held, repository } => LockCommand::Release { namespace, repository, held },
     };
-    let held = match &context.remote {
-        Some(remote) => there(remote, command)?,
-        None => here(context, command)?,
-    };
-    match held {
+    match context.client().lock(command)? {
         Some(held) if context.json => output::value(&json!(held)),
         Some(held) => {
             output::line(&held.held);
@@ -127,47 +115,9 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What proves the lock; `None` when it was given back.
-fn here(context: &Context, command: LockCommand) -> Result<Option<Held>, Error> {
-    let answer = link::once(context, Missing::Make, DriverCommand::Lock(command))?;
-    if let Answer::Locked { held, deadline_ms } = answer {
-        return Ok(Some(Held::new(held, deadline_ms)));
-    }
-    if answer == Answer::Released { Ok(None) } else { Err(link::unexpected(&answer)) }
-}
-
-/// The same of a daemon elsewhere.
-fn there(remote: &Remote, command: LockCommand) -> Result<Option<Held>, Error> {
-    let proof = |held: HeldLock| format!("{}:{}", held.token, held.fence);
-    match command {
-        LockCommand::Acquire { namespace, repository, key, mode, case, holder, token, ttl_ms, purpose } => {
-            let body = json!({
-                "namespace": namespace, "repository": repository, "key": key, "shared": mode == Mode::Shared,
-                "fold_case": case == Case::Folded, "holder": holder, "token": token, "ttl_ms": ttl_ms, "purpose": purpose,
-            });
-            remote.post(&["locks"], &body).map(Some)
-        }
-        LockCommand::Renew { namespace, repository, held, ttl_ms } => {
-            let held = proof(held);
-            let body = json!({ "namespace": namespace, "repository": repository, "held": held, "ttl_ms": ttl_ms });
-            remote.post(&["locks", "renew"], &body).map(Some)
-        }
-        LockCommand::Release { namespace, repository, held } => {
-            let body = json!({ "namespace": namespace, "repository": repository, "held": proof(held) });
-            remote.post::<Released>(&["locks", "release"], &body).map(|_| None)
-        }
-    }
-}
-
 /// Works while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
-    let mut found = Vec::new();
-    if let Some(remote) = &context.remote {
-        found = remote.get::<All>(&["locks"], &[("namespace", Some(context.namespace.to_string()))])?.locks;
-    } else {
-        let mut reader = root::read(&context.root)?;
-        lock::each(&mut reader, &context.namespace, |repository, held| found.push(lock::shown(repository, held)))?;
-    }
+    let found = context.client().locks()?;
     let mut lines =
         vec![["REPOSITORY", "KEY", "MODE", "HOLDER", "FENCE", "UNTIL", "PURPOSE"].map(str::to_owned).to_vec()];
     for shown in &found {

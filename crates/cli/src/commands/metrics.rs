@@ -1,12 +1,7 @@
 //! `relaymesh metrics`
 
-use crate::{
-    args::Context,
-    error::{Code, Error},
-    exit::Exit,
-    output, root,
-};
-use relaymesh_api::{local::Client, metrics::Form};
+use crate::{args::Context, error::Error, exit::Exit, output};
+use relaymesh_api::metrics::Form;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,13 +22,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let form = if args.openmetrics { Form::OpenMetrics } else { Form::Prometheus };
-    if let Some(remote) = &context.remote {
-        output::text(context, "metrics", &remote.metrics(form.content_type())?);
-        return Ok(Exit::Done);
-    }
-    root::there(&context.root)?;
-    let none = || Error::new(Code::NoDaemon, format!("no daemon runs for {}", context.root.display()));
-    let client = Client::connect(&context.root, &context.caller)?.ok_or_else(none)?;
-    output::text(context, "metrics", &client.metrics(form)?);
+    output::text(context, "metrics", &context.client().metrics(form)?);
     Ok(Exit::Done)
 }

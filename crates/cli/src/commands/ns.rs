@@ -1,19 +1,9 @@
 //! `relaymesh ns`
 
-use crate::{
-    args::Context,
-    error::Error,
-    exit::Exit,
-    link::{self, Missing},
-    output,
-    progress::Progress,
-    root, time,
-};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
 use clap::Subcommand;
-use relaymesh_api::view::namespace::{self, All, Created, Shown};
+use relaymesh_api::view::namespace::Shown;
 use relaymesh_core::name::Name;
-use relaymesh_runtime::driver::{Answer, Command as DriverCommand};
-use relaymesh_store::Reader as _;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -56,13 +46,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
 }
 
 fn create(context: &Context, name: Name, about: String) -> Result<Exit, Error> {
-    let made = if let Some(remote) = &context.remote {
-        remote.post(&["namespaces"], &json!({ "name": name, "about": about }))?
-    } else {
-        let answer = link::once(context, Missing::Make, DriverCommand::CreateNamespace { name, about })?;
-        let Answer::Namespace { name, is_new } = answer else { return Err(link::unexpected(&answer)) };
-        Created { namespace: name, created: is_new }
-    };
+    let made = context.client().create_namespace(name, about)?;
     if context.json {
         output::value(&json!(made));
     } else {
@@ -74,15 +58,7 @@ fn create(context: &Context, name: Name, about: String) -> Result<Exit, Error> {
 
 /// Works while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
-    let found = match &context.remote {
-        Some(remote) => remote.get::<All>(&["namespaces"], &[])?.namespaces,
-        None => {
-            let mut reader = root::read(&context.root)?;
-            let mut progress = Progress::new("looked at tasks:", reader.counts()?.0);
-            let found = namespace::find(&mut reader, &mut |seen| progress.tell(seen))?;
-            found.into_iter().map(|(name, listed)| listed.shown(name)).collect()
-        }
-    };
+    let found = context.client().namespaces()?;
     if context.json {
         found.iter().for_each(|shown| output::line(&json!(shown).to_string()));
         return Ok(Exit::Done);

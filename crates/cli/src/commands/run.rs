@@ -1,17 +1,14 @@
 //! `relaymesh run`
 
 use crate::{
-    agents,
     args::{Context, Key},
-    drive::{Patience, Start, drive},
+    client::Start,
     error::Error,
     exit::Exit,
     flow,
-    link::Missing,
-    remote::{self, Followed},
+    follow::{Patience, follow},
     watch::Watch,
 };
-use relaymesh_runtime::driver::{Submit, Until};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -58,15 +55,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    if let Some(remote) = &context.remote {
-        let body = flow::body(&args.flow, args.input.as_deref(), &args.key, context)?;
-        let patience = Patience { yes: args.yes, ..Patience::default() };
-        return remote::follow(remote, Followed::Submit(body), &mut Watch::new(context, args.watch), patience);
-    }
-    let request = flow::read(&args.flow, &agents::read(&context.root)?)?;
-    let request = flow::given(request, args.input.as_deref())?;
-    let prepared = args.key.prepare(&request, context)?;
-    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
-    let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, args.watch));
-    drive(context, Missing::Make, start, &mut watch, Patience { yes: args.yes, ..Patience::default() })
+    let client = context.client();
+    let flow = flow::read(&args.flow, client.known()?)?.given(args.input.as_deref())?;
+    let start = Start::Submit(Box::new(args.key.submission(flow, context)?));
+    let patience = Patience { yes: args.yes, ..Patience::default() };
+    follow(&*client, start, &mut Watch::new(context, args.watch), patience)
 }

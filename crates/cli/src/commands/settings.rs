@@ -8,11 +8,7 @@ use crate::{
 };
 use clap::Subcommand;
 use relaymesh_api::{local::Client, view::setting};
-use relaymesh_runtime::settings::{
-    Effect,
-    history::{self, ENTRIES_MAX},
-    page,
-};
+use relaymesh_runtime::settings::{Effect, history::ENTRIES_MAX, page};
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
@@ -91,10 +87,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
 }
 
 fn show(context: &Context) -> Result<Exit, Error> {
-    let found = match &context.remote {
-        Some(remote) => remote.get::<setting::All>(&["settings"], &[])?.settings,
-        None => setting::shown(&settings::current(context)?),
-    };
+    let found = context.client().settings()?;
     if context.json {
         output::value(&json!(found));
         return Ok(Exit::Done);
@@ -143,13 +136,7 @@ pub(crate) fn reload(_: &ReloadArgs, context: &Context) -> Result<Exit, Error> {
 
 pub(crate) fn history(args: &HistoryArgs, context: &Context) -> Result<Exit, Error> {
     let limit = args.limit.min(ENTRIES_MAX);
-    let entries = if let Some(remote) = &context.remote {
-        remote.get::<setting::History>(&["settings", "history"], &[("limit", Some(limit.to_string()))])?.history
-    } else {
-        root::there(&context.root)?;
-        let unreadable = |error| Error::new(Code::StoreIo, format!("cannot read {}: {error}", history::FILE));
-        history::newest(&context.root, limit).map_err(unreadable)?
-    };
+    let entries = context.client().settings_history(limit)?;
     if context.json {
         output::value(&json!(entries));
         return Ok(Exit::Done);

@@ -1,16 +1,10 @@
 //! `relaymesh status`
 
-use crate::{
-    args::Context,
-    error::{Code, Error},
-    exit::Exit,
-    output, root, time,
-};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
 use relaymesh_api::{
     health::{Health, Reason},
-    local::{Client, Endpoint, Status},
+    local::Status,
 };
-use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -27,10 +21,7 @@ Examples:
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
-    let (status, url) = match &context.remote {
-        Some(remote) => (remote.get(&["status"], &[])?, Some(remote.url())),
-        None => here(context)?,
-    };
+    let (status, url) = context.client().status()?;
     let health = status.health();
     if context.json {
         output::value(&json(&status, &health, url.as_deref()));
@@ -41,21 +32,6 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     match stopping {
         None => Ok(Exit::Done),
         Some((code, Reason { detail, .. })) => Err(Error::new(code, format!("the daemon is not ready: {detail}"))),
-    }
-}
-
-fn here(context: &Context) -> Result<(Status, Option<String>), Error> {
-    root::there(&context.root)?;
-    let Some(client) = Client::connect(&context.root, &context.caller)? else { return Err(none(context)) };
-    let url = Endpoint::read(&context.root).ok().flatten().and_then(|endpoint| endpoint.http);
-    Ok((client.status()?, url))
-}
-
-/// There is no daemon; and if none can start, that is the answer.
-fn none(context: &Context) -> Error {
-    match SqliteReader::open(&context.root).and_then(|mut reader| reader.remembers(&context.root)) {
-        Ok(()) => Error::new(Code::NoDaemon, format!("no daemon runs for {}", context.root.display())),
-        Err(error) => Error::from(error).hint("no daemon runs, and none can start before this is mended"),
     }
 }
 

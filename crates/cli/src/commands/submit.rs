@@ -3,24 +3,18 @@
 use crate::{
     agents,
     args::{Context, Key},
-    drive::{Patience, Start, drive},
+    client::Start,
     error::{Code, Error},
     exit::Exit,
-    flow,
-    link::{self, Missing},
+    flow::{self, Flow},
+    follow::{Patience, follow},
     output,
-    remote::{self, Followed},
     watch::{self, Watch},
 };
 use relaymesh_agents::Agents;
 use relaymesh_api::view::Accepted;
-use relaymesh_core::{
-    lanes::Priority,
-    name::Name,
-    task::request::{Request, RetryRequest},
-};
-use relaymesh_runtime::driver::{Answer, Command, Submit, Until};
-use serde_json::{Value, json};
+use relaymesh_core::{lanes::Priority, name::Name, task::request::Request};
+use serde_json::json;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -80,24 +74,13 @@ const STEP_ARGUMENTS: [&str; 7] =
     ["agent", "name", "priority", "max_attempts", "base_backoff_ms", "max_backoff_ms", "timeout_ms"];
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    if let Some(remote) = &context.remote {
-        let body = args.body(context)?;
-        if args.wait {
-            let mut watch = Watch::new(context, false);
-            return remote::follow(remote, Followed::Submit(body), &mut watch, Patience::default());
-        }
-        return Ok(accepted(context, &remote.post(&["tasks"], &body)?));
-    }
-    let request = args.request(&agents::read(&context.root)?)?;
-    let prepared = args.key.prepare(&request, context)?;
-    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
+    let client = context.client();
+    let submission = args.key.submission(args.flow(client.known()?)?, context)?;
     if args.wait {
-        let (start, mut watch) = (Start::Submit(Box::new(submit)), Watch::new(context, false));
-        return drive(context, Missing::Make, start, &mut watch, Patience::default());
+        let start = Start::Submit(Box::new(submission));
+        return follow(&*client, start, &mut Watch::new(context, false), Patience::default());
     }
-    let answer = link::once(context, Missing::Make, Command::Submit(submit))?;
-    let Answer::Accepted { task, status, merged, class } = answer else { return Err(link::unexpected(&answer)) };
-    Ok(accepted(context, &Accepted { task, status, merged, class }))
+    Ok(accepted(context, &client.submit(&submission)?))
 }
 
 fn accepted(context: &Context, accepted: &Accepted) -> Exit {
@@ -113,36 +96,9 @@ fn accepted(context: &Context, accepted: &Accepted) -> Exit {
 }
 
 impl Args {
-    /// The same for a daemon elsewhere, which knows its agents itself.
-    fn body(&self, context: &Context) -> Result<Value, Error> {
+    fn flow(&self, agents: Option<&Agents>) -> Result<Flow, Error> {
         if let Some(file) = &self.file {
-            return flow::body(file, self.input.as_deref(), &self.key, context);
-        }
-        let retry = RetryRequest {
-            max_attempts: self.max_attempts,
-            base_backoff_ms: self.base_backoff_ms,
-            max_backoff_ms: self.max_backoff_ms,
-        };
-        let mut body = json!({ "namespace": context.namespace, "agent": self.agent, "retry": retry });
-        let input = self.input.as_deref().map(flow::input).transpose()?;
-        let given = [
-            ("input", input),
-            ("name", self.name.as_ref().map(|name| json!(name))),
-            ("priority", self.priority.map(|priority| json!(priority))),
-            ("timeout_ms", self.timeout_ms.map(|timeout_ms| json!(timeout_ms))),
-        ];
-        for (name, value) in given {
-            if let Some(value) = value {
-                body[name] = value;
-            }
-        }
-        self.key.put(&mut body);
-        Ok(body)
-    }
-
-    fn request(&self, agents: &Agents) -> Result<Request, Error> {
-        if let Some(file) = &self.file {
-            return flow::given(flow::read(file, agents)?, self.input.as_deref());
+            return flow::read(file, agents)?.given(self.input.as_deref());
         }
         let agent = self.agent.clone().ok_or_else(|| Error::new(Code::Usage, "give --agent or --file"))?;
         let input = self.input.as_deref().map(flow::input).transpose()?;
@@ -155,7 +111,9 @@ impl Args {
             step.retry.max_backoff_ms = self.max_backoff_ms;
             step.timeout_ms = self.timeout_ms;
         }
-        agents::check(&request, agents).map_err(|(_, error)| error)?;
-        Ok(request)
+        if let Some(agents) = agents {
+            agents::check(&request, agents).map_err(|(_, error)| error)?;
+        }
+        Ok(Flow::new(request))
     }
 }

@@ -115,7 +115,7 @@ fn a_long_file_makes_no_long_error() {
         format!("name: n\nsteps: [{{id: a, agent: !!int {long}}}]"),
     ];
     for (text, is_json) in texts.iter().flat_map(|text| [(text, true), (text, false)]) {
-        let error = parse(text, "f", is_json, Some(&Agents::default())).unwrap_err();
+        let error = parse(text.clone(), "f".to_owned(), is_json, Some(&Agents::default())).unwrap_err();
         assert!(crate::error::to_text(&error).len() < 2_000, "{}", &crate::error::to_text(&error)[..300]);
         assert!(error.to_json().to_string().len() < 2_000);
     }

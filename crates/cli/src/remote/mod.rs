@@ -10,11 +10,9 @@
 mod address;
 mod events;
 mod find;
-mod follow;
 
 pub(crate) use events::Events;
 pub(crate) use find::task;
-pub(crate) use follow::{Followed, follow};
 
 use crate::error::{Code, Error};
 use address::Address;
@@ -104,8 +102,13 @@ impl Remote {
 
     /// Asks for a change. It is durable when this returns.
     pub(crate) fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, Error> {
+        self.post_bytes(path, body.to_string().into_bytes())
+    }
+
+    /// The same with a body that is JSON already.
+    pub(crate) fn post_bytes<T: DeserializeOwned>(&self, path: &[&str], body: Vec<u8>) -> Result<T, Error> {
         let request = self.request(Method::POST, path, &[]).header(CONTENT_TYPE, "application/json");
-        let bytes = self.answer(request.body(body.to_string()), true)?;
+        let bytes = self.answer(request.body(body), true)?;
         self.read(&bytes)
     }
 

@@ -13,7 +13,7 @@ const TAIL_BYTES: u64 = 2048;
 const LINE_CHARS_MAX: usize = 80;
 
 /// What the newest attempt of the step said last, if it is a process that said anything.
-pub(super) fn line(root: &Path, task: TaskId, step: &Name) -> Option<String> {
+pub(crate) fn line(root: &Path, task: TaskId, step: &Name) -> Option<String> {
     let mut file = File::open(said(root, task, step, newest(root, task, step)?, "stderr")).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;

@@ -1,7 +1,7 @@
 //! `relaymesh agent list`
 
-use crate::{agents, args::Context, error::Error, exit::Exit, output, time};
-use relaymesh_api::view::agent::{self, All, Own, Shown};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
+use relaymesh_api::view::agent::{Own, Shown};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -32,10 +32,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let mut found = match &context.remote {
-        Some(remote) => remote.get::<All>(&["agents"], &[])?.agents,
-        None => agent::list(&agents::read(&context.root)?, &context.root),
-    };
+    let mut found = context.client().agents()?;
     found.retain(|agent| args.wants(agent));
     if context.json {
         output::value(&json!(found));

@@ -3,16 +3,15 @@
 use crate::{
     agents,
     args::{Context, Key},
+    client::Submission,
     error::{Code, Error},
     exit::Exit,
-    flow,
+    flow::{self, Flow},
     link::{self, Link, Missing},
-    output, root, session,
-    session::Work,
-    time,
+    output, root, session, time,
     view::View,
 };
-use relaymesh_agents::{RAN, Ran, quoted};
+use relaymesh_agents::{Agents, RAN, Ran, quoted};
 use relaymesh_core::{
     id::TaskId,
     name::Name,
@@ -20,7 +19,7 @@ use relaymesh_core::{
 };
 use relaymesh_runtime::{
     agents::said,
-    driver::{Answer, Command, Submit, Until},
+    driver::{Answer, Command},
     world::Alert,
 };
 use relaymesh_store::Reader as _;
@@ -64,9 +63,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         step.timeout_ms = Some(args.timeout);
     }
     agents::check(&request, &agents).map_err(|(_, error)| error)?;
-    let prepared = Key::anew().prepare(&request, context)?;
-    let submit = Submit::new(context.namespace.clone(), prepared, Until::Accepted);
-    let task = follow(submit, Duration::from_millis(args.timeout), context)?;
+    let submission = Key::anew().submission(Flow::new(request), context)?;
+    let task = follow(&submission, &agents, Duration::from_millis(args.timeout), context)?;
     let mut reader = root::read(&context.root)?;
     let rows = reader.task(task)?.ok_or_else(|| Error::new(Code::NoTask, format!("there is no task {task}")))?;
     let view = View::load(&mut reader, rows)?;
@@ -75,10 +73,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 }
 
 /// Submits it and waits until it has ended, asks somebody, or takes too long.
-fn follow(submit: Submit, patience: Duration, context: &Context) -> Result<TaskId, Error> {
+fn follow(submission: &Submission, agents: &Agents, patience: Duration, context: &Context) -> Result<TaskId, Error> {
     let warn = |alert: Alert| output::note(&session::warning(&alert));
-    let link = Link::open(context, Missing::Make, Work::Steps, warn)?;
-    let result = accepted(&link, submit).and_then(|task| {
+    let link = Link::open(context, Missing::Make, Some(agents), warn)?;
+    let result = accepted(&link, submission, agents).and_then(|task| {
         let rows = root::read(&context.root)?.task(task)?;
         let asks = rows.is_some_and(|rows| rows.steps.iter().any(|step| step.status == Status::Waiting));
         if !asks {
@@ -96,8 +94,8 @@ fn follow(submit: Submit, patience: Duration, context: &Context) -> Result<TaskI
 /// What an attempt that is ended for want of time may need on top.
 const GRACE: Duration = Duration::from_secs(10);
 
-fn accepted(link: &Link, submit: Submit) -> Result<TaskId, Error> {
-    let answer = link.call(Command::Submit(submit))?;
+fn accepted(link: &Link, submission: &Submission, agents: &Agents) -> Result<TaskId, Error> {
+    let answer = link.submitted(submission, agents)?;
     let Answer::Accepted { task, .. } = answer else { return Err(link::unexpected(&answer)) };
     Ok(task)
 }

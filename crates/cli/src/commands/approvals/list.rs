@@ -1,13 +1,6 @@
 //! `relaymesh approvals list`
 
-use crate::{
-    args::Context,
-    asked::{self, Asked},
-    error::Error,
-    exit::Exit,
-    output, root, time,
-};
-use relaymesh_api::view::asked::{All, Shown};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -25,16 +18,7 @@ const TEXT_CHARS_MAX: usize = 60;
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
-    let asked: Vec<Shown> = match &context.remote {
-        Some(remote) => {
-            let query = [("namespace", Some(context.namespace.to_string()))];
-            remote.get::<All>(&["approvals"], &query)?.approvals
-        }
-        None => {
-            let found = asked::all(&mut root::read(&context.root)?, &context.namespace)?;
-            found.into_iter().map(Asked::shown).collect()
-        }
-    };
+    let asked = context.client().approvals()?;
     if context.json {
         asked.iter().for_each(|asked| output::line(&json!(asked).to_string()));
         return Ok(Exit::Done);

@@ -22,7 +22,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let asked = asked::look(context, &args.id, args.step.as_deref())?;
+    let client = context.client();
+    let asked = asked::look(&*client, client.find(&args.id)?, args.step.as_deref())?;
     if context.json {
         output::value(&json!(asked));
     } else {

@@ -1,15 +1,12 @@
 //! `relaymesh audit tail`
 
-use super::{
-    filter::{Filter, Found},
-    query::{newest, newest_there},
+use super::filter::{Filter, show};
+use crate::{
+    args::Context,
+    client::{About, Rang},
+    error::Error,
+    exit::Exit,
 };
-use crate::{args::Context, bell::Bell, error::Error, exit::Exit, remote::Remote, root};
-use relaymesh_api::view::entry::Page;
-use relaymesh_store::Reader as _;
-
-/// Entries that a daemon elsewhere is asked for at once.
-const PAGE: usize = 500;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,45 +31,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    if let Some(remote) = &context.remote {
-        return there(args, context, remote);
-    }
-    let mut bell = Bell::new(&context.root);
-    let mut reader = root::read(&context.root)?;
-    let wanted = args.filter.wanted(&mut reader, context)?;
-    let (found, _, mut after) = newest(&mut reader, &wanted, args.lines)?;
-    found.iter().for_each(|found| found.show(context.json));
-    let mut show = |found: Found| found.show(context.json);
-    if !args.follow {
-        return Ok(Exit::Done);
-    }
-    loop {
-        if reader.head()?.pos > after {
-            after = wanted.each(&mut reader, after, &mut |_| {}, &mut show)?;
-        } else {
-            bell.wait(None);
+    let client = context.client();
+    let wanted = args.filter.wanted(&*client, context)?;
+    // In this order: whatever happens after the look rings.
+    let mut bell = if args.follow { Some(client.bell(About::Log)?) } else { None };
+    let newest = client.newest(&wanted, args.lines)?;
+    newest.found.iter().for_each(|found| show(found, context.json));
+    let mut after = newest.reached;
+    while let Some(ringing) = &mut bell {
+        if ringing.wait(None)? == Rang::Ended {
+            bell = Some(client.bell(About::Log)?);
         }
+        after = client.after(&wanted, after, &mut |found| show(&found, context.json))?;
     }
-}
-
-/// The same of a daemon elsewhere.
-fn there(args: &Args, context: &Context, remote: &Remote) -> Result<Exit, Error> {
-    let wanted = args.filter.wanted_there(remote, context)?;
-    let (found, _, mut after) = newest_there(remote, &wanted, args.lines)?;
-    found.iter().for_each(|found| found.show(context.json));
-    if !args.follow {
-        return Ok(Exit::Done);
-    }
-    loop {
-        // Every event is a reason to look; what fits is said by the log.
-        let mut events = remote.events(&[("after", Some(after.to_string()))])?;
-        loop {
-            let page: Page = remote.get(&["audit"], &wanted.query(after, PAGE))?;
-            after = page.entries.last().map_or(after, |last| last.pos).max(page.next.unwrap_or(0));
-            page.entries.into_iter().for_each(|shown| Found::Op(Box::new(shown)).show(context.json));
-            if page.next.is_none() && !events.rings(None) {
-                break;
-            }
-        }
-    }
+    Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! `relaymesh dead export`
 
-use super::find::{Chosen, documents};
+use super::find::Chosen;
 use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress};
 
 const EXAMPLES: &str = "\
@@ -20,10 +20,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let found = args.chosen.find_or_all(context)?;
+    let client = context.client();
+    let found = args.chosen.find_or_all(&*client)?;
     let mut progress = Progress::new("exported:", found.len() as u64);
     for (done, what) in (1..).zip(found.iter().filter_map(|dead| dead.ids.what())) {
-        documents(context, &what.id())?.iter().for_each(|document| output::line(&document.to_string()));
+        client.dead_documents(&what.id())?.iter().for_each(|document| output::line(&document.to_string()));
         progress.tell(done);
     }
     Ok(Exit::Done)

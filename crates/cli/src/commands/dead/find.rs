@@ -1,23 +1,13 @@
 //! What came to nothing, and which of it is meant.
 
 use crate::{
-    args::Context,
+    client::Client,
     error::{Code, Error},
-    output,
-    progress::Progress,
-    remote::{self, Remote},
-    root, time,
+    output, time,
 };
-use relaymesh_api::view::dead::{self, All, Dead, Documents};
+use relaymesh_api::view::dead::{self, All};
 pub(super) use relaymesh_api::view::dead::{Shown, What};
-use relaymesh_core::{
-    id::{MessageId, ThreadId},
-    name::Name,
-};
-use serde_json::Value;
-
-/// Ids that a daemon elsewhere is asked about at once.
-const NAMED_MAX: usize = 200;
+use relaymesh_core::name::Name;
 
 /// Which of what came to nothing.
 #[derive(Debug, Default, clap::Args)]
@@ -51,15 +41,15 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// The same; everything if nothing is chosen. For whoever changes nothing.
-    pub(super) fn find_or_all(&self, context: &Context) -> Result<Vec<Shown>, Error> {
-        if self.ids.is_empty() { self.selection.find(context).map(|all| all.dead) } else { self.find(context) }
+    pub(super) fn find_or_all(&self, client: &dyn Client) -> Result<Vec<Shown>, Error> {
+        if self.ids.is_empty() { self.selection.find(client).map(|all| all.dead) } else { self.find(client) }
     }
 
     /// What is meant, in the order in which it was submitted or sent.
-    pub(super) fn find(&self, context: &Context) -> Result<Vec<Shown>, Error> {
+    pub(super) fn find(&self, client: &dyn Client) -> Result<Vec<Shown>, Error> {
         match &self.ids[..] {
             [] if self.all || self.selection.meant() != dead::Selection::default() => {
-                let All { dead, total } = self.selection.find(context)?;
+                let All { dead, total } = self.selection.find(client)?;
                 if dead.len() < total {
                     output::note(&format!("note: the first {} of {total}; repeat it for the others", dead.len()));
                 }
@@ -69,66 +59,19 @@ impl Chosen {
                 let error = Error::new(Code::Usage, "nothing is chosen");
                 Err(error.hint("give ids, --agent, --flow, --since or --before, or --all"))
             }
-            ids => named(context, ids),
+            ids => client.dead_named(ids),
         }
     }
 }
 
 impl Selection {
     /// All of the namespace that fits, in the order in which it was submitted or sent. A daemon elsewhere tells of a thousand at most.
-    pub(super) fn find(&self, context: &Context) -> Result<All, Error> {
-        if let Some(remote) = &context.remote {
-            let text = |name: &Option<Name>| name.as_ref().map(Name::to_string);
-            let query = [
-                ("namespace", Some(context.namespace.to_string())),
-                ("agent", text(&self.agent)),
-                ("flow", text(&self.flow)),
-                ("since_ms", self.since.map(|since| since.to_string())),
-                ("before_ms", self.before.map(|before| before.to_string())),
-            ];
-            return remote.get(&["dead"], &query);
-        }
-        let (mut reader, mut progress) = (root::read(&context.root)?, Progress::new("looked at threads:", 0));
-        let found = self.meant().find(&mut reader, &context.namespace, &mut |seen| progress.tell(seen))?;
-        let total = found.len();
-        Ok(All { dead: found.into_iter().map(Dead::shown).collect(), total })
+    pub(super) fn find(&self, client: &dyn Client) -> Result<All, Error> {
+        client.dead(&self.meant())
     }
 
     fn meant(&self) -> dead::Selection {
         let Self { agent, flow, since, before } = self;
         dead::Selection { agent: agent.clone(), flow: flow.clone(), since_ms: *since, before_ms: *before }
     }
-}
-
-/// What has these ids, in the order in which it was submitted or sent.
-fn named(context: &Context, ids: &[String]) -> Result<Vec<Shown>, Error> {
-    let Some(remote) = &context.remote else {
-        let (mut reader, mut progress) = (root::read(&context.root)?, Progress::new("looked at threads:", 0));
-        let mut found = dead::named(&mut reader, ids, &mut |seen| progress.tell(seen))?;
-        found.sort_by_key(|dead| dead.pos);
-        return Ok(found.into_iter().map(Dead::shown).collect());
-    };
-    let whole = ids.iter().map(|text| whole(remote, context, text)).collect::<Result<Vec<_>, _>>()?;
-    let mut found = Vec::new();
-    for some in whole.chunks(NAMED_MAX) {
-        found.extend(remote.get::<All>(&["dead"], &[("ids", Some(some.join(",")))])?.dead);
-    }
-    Ok(found)
-}
-
-/// Everything that is known of what has this id; several documents if it is a thread.
-pub(super) fn documents(context: &Context, text: &str) -> Result<Vec<Value>, Error> {
-    if let Some(remote) = &context.remote {
-        let id = whole(remote, context, text)?;
-        return Ok(remote.get::<Documents>(&["dead", &id], &[])?.documents);
-    }
-    let found = named(context, std::slice::from_ref(&text.to_owned()))?;
-    let mut reader = root::read(&context.root)?;
-    found.iter().filter_map(|dead| dead.ids.what()).map(|what| what.document(&mut reader)).collect()
-}
-
-/// The whole id of what is meant there.
-fn whole(remote: &Remote, context: &Context, text: &str) -> Result<String, Error> {
-    let is_message = text.parse::<MessageId>().is_ok() || text.parse::<ThreadId>().is_ok();
-    if is_message { Ok(text.to_owned()) } else { remote::task(remote, context, text).map(|task| task.to_string()) }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let All { dead: mut found, total } = args.selection.find(context)?;
+    let All { dead: mut found, total } = args.selection.find(&*context.client())?;
     found.sort_by_key(|dead| std::cmp::Reverse(dead.died_ms));
     let shown = &found[..found.len().min(args.limit as usize)];
     if context.json {

@@ -1,19 +1,15 @@
 //! `relaymesh dead purge`
 
-use super::{
-    find::{Chosen, What},
-    redrive::there,
-};
+use super::find::{Chosen, What};
 use crate::{
     args::Context,
-    bulk,
+    client::scope,
     commands::purge::{confirm, purged},
     error::Error,
     exit::Exit,
     output,
 };
 use relaymesh_core::op::Scope;
-use relaymesh_runtime::driver::{Command, LifeCommand};
 use std::collections::BTreeSet;
 
 const EXAMPLES: &str = "\
@@ -37,36 +33,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let found = args.chosen.find(context)?;
-    let scope = |what: What| match what {
-        What::Task(task) => Scope::Task(task),
-        What::Message(thread, _) => Scope::Thread(thread),
-    };
+    let client = context.client();
+    let found = args.chosen.find(&*client)?;
     let mut seen = BTreeSet::new();
     let all = found.iter().filter_map(|dead| dead.ids.what());
     let all: Vec<What> = all.filter(|what| seen.insert(scope(*what))).collect();
     let scopes: Vec<Scope> = all.iter().map(|what| scope(*what)).collect();
-    let count = if scopes.is_empty() {
-        0
-    } else if let Some(remote) = &context.remote {
-        confirm(args.yes, || counted(&scopes))?;
-        let tell = |what: What, done: Result<(), &Error>| {
-            if let Err(error) = done {
-                output::note(&format!("not {}: {}", scope(what), error.message));
-            }
-        };
-        there(remote, "purge", &all, None, tell)?.count("purged")?
-    } else {
-        confirm(args.yes, || counted(&scopes))?;
-        let purge = |scope: Scope| (scope, Command::Life(LifeCommand::Purge { scope }));
-        let commands = scopes.into_iter().map(purge).collect();
-        let outcome = bulk::all(context, "purged:", commands, |scope, answer| {
-            if let Err(error) = answer {
-                output::note(&format!("not {scope}: {}", error.message));
-            }
-        })?;
-        outcome.count("purged")?
-    };
+    if scopes.is_empty() {
+        return Ok(purged(context, 0));
+    }
+    confirm(args.yes, || counted(&scopes))?;
+    let outcome = client.purge(&all, &mut |what, done| {
+        if let Err(error) = done {
+            output::note(&format!("not {}: {}", scope(what), error.message));
+        }
+    })?;
+    let count = outcome.count("purged")?;
     Ok(purged(context, count))
 }
 

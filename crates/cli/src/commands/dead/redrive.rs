@@ -1,20 +1,8 @@
 //! `relaymesh dead redrive`
 
 use super::find::{Chosen, What};
-use crate::{
-    args::Context,
-    bulk::{self, Outcome},
-    error::Error,
-    exit::Exit,
-    output,
-    remote::{self, Remote},
-};
-use relaymesh_api::view::dead;
-use relaymesh_runtime::driver::{Command, MessageCommand};
+use crate::{args::Context, error::Error, exit::Exit, output};
 use serde_json::json;
-
-/// How many a daemon elsewhere is given at once.
-const AT_ONCE: usize = 500;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,63 +25,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let found = args.chosen.find(context)?;
+    let client = context.client();
+    let found = args.chosen.find(&*client)?;
     if found.is_empty() {
         output::note("nothing came to nothing");
     }
-    let command = |what: What| {
-        let reason = args.reason.clone();
-        match what {
-            What::Task(task) => Command::Redrive { task, reason },
-            What::Message(thread, message) => Command::Message(MessageCommand::Redrive { thread, message, reason }),
-        }
-    };
     let all: Vec<What> = found.iter().filter_map(|dead| dead.ids.what()).collect();
     if all.is_empty() {
         return Ok(Exit::Done);
     }
-    if let Some(remote) = &context.remote {
-        let outcome = there(remote, "redrive", &all, Some(&args.reason), |what, done| tell(what, done, context.json))?;
-        output::note(&format!("{} tried again", outcome.count("tried again")?));
-        return Ok(Exit::Done);
-    }
-    let commands: Vec<(What, Command)> = all.into_iter().map(|what| (what, command(what))).collect();
-    let outcome =
-        bulk::all(context, "redriven:", commands, |what, answer| tell(*what, answer.map(drop), context.json))?;
+    let outcome = client.redrive(&all, &args.reason, &mut |what, done| tell(what, done, context.json))?;
     let count = outcome.count("tried again")?;
     output::note(&format!("{count} tried again"));
     Ok(Exit::Done)
-}
-
-/// Has a daemon elsewhere do it, and tells what became of each.
-pub(super) fn there(
-    remote: &Remote,
-    verb: &str,
-    all: &[What],
-    reason: Option<&str>,
-    mut tell: impl FnMut(What, Result<(), &Error>),
-) -> Result<Outcome, Error> {
-    let mut outcome = Outcome::default();
-    for some in all.chunks(AT_ONCE) {
-        let ids: Vec<String> = some.iter().map(|what| what.id()).collect();
-        let mut body = json!({ "ids": ids });
-        if let Some(reason) = reason {
-            body["reason"] = json!(reason);
-        }
-        let dead::Outcome { done, failed } = remote.post(&["dead", verb], &body)?;
-        for what in done.iter().filter_map(dead::Ids::what) {
-            tell(what, Ok(()));
-            outcome.add(Ok(()));
-        }
-        for dead::Failed { ids, error } in failed {
-            let error = remote::problem(&error);
-            if let Some(what) = ids.what() {
-                tell(what, Err(&error));
-            }
-            outcome.add(Err(error));
-        }
-    }
-    Ok(outcome)
 }
 
 fn tell(what: What, answer: Result<(), &Error>, json: bool) {

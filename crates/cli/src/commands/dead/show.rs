@@ -1,6 +1,5 @@
 //! `relaymesh dead show`
 
-use super::find::documents;
 use crate::{
     args::Context,
     error::Error,
@@ -24,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    for document in documents(context, &args.id)? {
+    for document in context.client().dead_documents(&args.id)? {
         match serde_json::from_value::<Shown>(document.clone()) {
             _ if context.json => output::value(&document),
             Ok(task) => {

@@ -1,7 +1,7 @@
 //! `relaymesh msg inbox`
 
-use crate::{args::Context, error::Error, exit::Exit, output, root, time};
-use relaymesh_api::view::message::{self, Inbox, Waiting};
+use crate::{args::Context, error::Error, exit::Exit, output, time};
+use relaymesh_api::view::message::Waiting;
 use relaymesh_core::name::Name;
 use serde_json::json;
 
@@ -21,12 +21,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let agent = args.agent.as_ref().unwrap_or(&context.caller.author);
-    let found = if let Some(remote) = &context.remote {
-        let query = [("namespace", Some(context.namespace.to_string())), ("limit", Some(args.limit.to_string()))];
-        remote.get::<Inbox>(&["inboxes", agent.as_str()], &query)?.messages
-    } else {
-        message::inbox(&mut root::read(&context.root)?, &context.namespace, agent, args.limit as usize)?
-    };
+    let found = context.client().inbox(agent, args.limit)?;
     let mut lines = vec![["MESSAGE", "LANE", "FROM", "AGO", "TEXT"].map(str::to_owned).to_vec()];
     for waiting in &found {
         if context.json {

@@ -1,18 +1,17 @@
 //! `relaymesh msg`
 
-mod give;
 mod inbox;
 mod thread;
 mod wait;
 
 use crate::{
     args::Context,
+    client::Given,
     error::{Code, Error},
     exit::Exit,
     flow, output, time,
 };
 use clap::Subcommand;
-use give::{Given, give};
 use relaymesh_api::view::message::{Asking, Delivered, Replied, Told};
 use relaymesh_core::{
     content::Media,
@@ -154,7 +153,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         | Command::Fail { .. }
         | Command::Retry { .. }) => self::command(other, context)?,
     };
-    match give(context, command)? {
+    match context.client().message(command)? {
         Given::Told(told) if context.json => output::value(&json!(told)),
         Given::Told(Told { thread, message, state }) => {
             output::line(&format!("{thread} {message}"));
@@ -182,10 +181,11 @@ fn send_and_wait(send: SendArgs, context: &Context) -> Result<Exit, Error> {
     let patience = send.timeout_s.map(Duration::from_secs);
     let from = send.from.clone().unwrap_or_else(|| context.caller.author.clone());
     let letter = self::command(Command::Send(Box::new(send)), context)?;
-    let Given::Told(Told { thread, message, .. }) = give(context, letter)? else {
+    let client = context.client();
+    let Given::Told(Told { thread, message, .. }) = client.message(letter)? else {
         return Err(Error::new(Code::Internal, "the driver answered another question"));
     };
-    wait::run(context, (thread, message), &from, patience)
+    wait::run(context, &*client, (thread, message), &from, patience)
 }
 
 fn command(command: Command, context: &Context) -> Result<MessageCommand, Error> {

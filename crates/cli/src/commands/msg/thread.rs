@@ -1,14 +1,8 @@
 //! `relaymesh msg thread`
 
-use crate::{
-    args::Context,
-    error::{Code, Error},
-    exit::Exit,
-    output, root, time,
-};
-use relaymesh_api::view::message::{self, Conversation, Spoken};
-use relaymesh_core::{id::ThreadId, op::Scope};
-use relaymesh_store::Reader as _;
+use crate::{args::Context, error::Error, exit::Exit, output, time};
+use relaymesh_api::view::message::Spoken;
+use relaymesh_core::id::ThreadId;
 use serde_json::json;
 
 /// Works while another process writes.
@@ -19,7 +13,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    for spoken in look(context, args.thread)? {
+    for spoken in context.client().thread(args.thread)? {
         if context.json {
             output::value(&json!(spoken));
             continue;
@@ -34,15 +28,4 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
     }
     Ok(Exit::Done)
-}
-
-/// The messages of the thread, oldest first.
-pub(super) fn look(context: &Context, thread: ThreadId) -> Result<Vec<Spoken>, Error> {
-    if let Some(remote) = &context.remote {
-        return Ok(remote.get::<Conversation>(&["threads", &thread.to_string()], &[])?.messages);
-    }
-    let mut reader = root::read(&context.root)?;
-    let rows = reader.scope(Scope::Thread(thread))?;
-    let missing = || Error::new(Code::NoTask, format!("there is no thread {thread} in this root"));
-    message::thread(&mut reader, rows.as_ref().and_then(|rows| rows.thread()).ok_or_else(missing)?)
 }

@@ -3,11 +3,13 @@
 //! What is durable says how the message stands, whoever deals with it; so this reads, and waits for the next commit. A daemon that went away
 //! is started again: nobody else might.
 
-use super::{
-    give::{Given, give},
-    thread,
+use crate::{
+    args::Context,
+    client::{About, Client, Given, Rang},
+    error::Error,
+    exit::Exit,
+    output, time,
 };
-use crate::{args::Context, bell::Bell, error::Error, exit::Exit, output, remote::Events, time};
 use relaymesh_api::view::message::Spoken;
 use relaymesh_core::{
     id::{MessageId, ThreadId, WorkerId},
@@ -25,17 +27,18 @@ const LEASE_MS: u64 = 60_000;
 /// Until the message is answered, came to nothing, or patience is over.
 pub(super) fn run(
     context: &Context,
+    client: &dyn Client,
     (thread, message): (ThreadId, MessageId),
     from: &Name,
     patience: Option<Duration>,
 ) -> Result<Exit, Error> {
     let began = Instant::now();
-    let mut bell = Ring::new(context)?;
+    let mut bell = client.bell(About::Messages)?;
     loop {
-        let all = thread::look(context, thread)?;
+        let all = client.thread(thread)?;
         let Some(asked) = found(&all, message) else { return Ok(Exit::TaskFailed) };
         match asked.state {
-            State::Done => return answered(context, &all, asked, from),
+            State::Done => return answered(context, client, &all, asked, from),
             State::Failed | State::Dead => return Ok(came_to_nothing(context, asked)),
             State::Queued | State::Processing => {}
         }
@@ -44,44 +47,10 @@ pub(super) fn run(
             output::note(&format!("no answer yet; `relaymesh msg thread {thread}` shows it when it is there"));
             return Ok(Exit::NotEnded);
         }
-        bell.wait(context, left.map_or(SILENCE, |left| left.min(SILENCE)))?;
-    }
-}
-
-/// What tells that there is something new.
-enum Ring<'a> {
-    Here(Bell),
-    There(Events<'a>),
-}
-
-impl<'a> Ring<'a> {
-    fn new(context: &'a Context) -> Result<Self, Error> {
-        Ok(match &context.remote {
-            Some(remote) => Self::There(remote.events(&of(context))?),
-            None => Self::Here(Bell::new(&context.root)),
-        })
-    }
-
-    fn wait(&mut self, context: &'a Context, at_most: Duration) -> Result<(), Error> {
-        match (self, &context.remote) {
-            (Self::Here(bell), _) => {
-                if !bell.wait(Some(at_most)) && !context.no_daemon {
-                    context.daemon(&[])?;
-                }
-            }
-            (Self::There(events), Some(remote)) => {
-                if !events.rings(Some(at_most)) {
-                    *events = remote.events(&of(context))?;
-                }
-            }
-            (Self::There(_), None) => {}
+        if bell.wait(Some(left.map_or(SILENCE, |left| left.min(SILENCE))))? == Rang::Ended {
+            bell = client.bell(About::Messages)?;
         }
-        Ok(())
     }
-}
-
-fn of(context: &Context) -> [(&'static str, Option<String>); 1] {
-    [("namespace", Some(context.namespace.to_string()))]
 }
 
 fn came_to_nothing(context: &Context, asked: &Spoken) -> Exit {
@@ -96,7 +65,13 @@ fn came_to_nothing(context: &Context, asked: &Spoken) -> Exit {
 }
 
 /// Prints the answer, and takes it out of the inbox: whoever waited for it has it.
-fn answered(context: &Context, all: &[Spoken], asked: &Spoken, from: &Name) -> Result<Exit, Error> {
+fn answered(
+    context: &Context,
+    client: &dyn Client,
+    all: &[Spoken],
+    asked: &Spoken,
+    from: &Name,
+) -> Result<Exit, Error> {
     let (thread, message) = (asked.thread, asked.message);
     let Some(answer) = asked.answered_by else {
         output::note(&format!("{message} was dealt with, without an answer"));
@@ -116,10 +91,10 @@ fn answered(context: &Context, all: &[Spoken], asked: &Spoken, from: &Name) -> R
         let (worker, only) = (WorkerId::new(time::now_ms(), rand::random()), Some((thread, answer)));
         let take = MessageCommand::Take { namespace, agent, worker, lease_ms: LEASE_MS, only };
         // Somebody else may have taken it meanwhile: then it is theirs.
-        if let Ok(Given::Taken(Some(delivered))) = give(context, take)
+        if let Ok(Given::Taken(Some(delivered))) = client.message(take)
             && let Ok(Proof { thread, held }) = delivered.held.parse()
         {
-            give(context, MessageCommand::Acknowledge { thread, held })?;
+            client.message(MessageCommand::Acknowledge { thread, held })?;
         }
     }
     Ok(Exit::Done)

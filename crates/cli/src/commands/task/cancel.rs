@@ -1,16 +1,7 @@
 //! `relaymesh task cancel`
 
-use crate::{
-    args::Context,
-    error::Error,
-    exit::Exit,
-    link::{self, Missing},
-    lookup, remote, root,
-};
-use relaymesh_api::view::Changed;
+use crate::{args::Context, client::Change, error::Error, exit::Exit};
 use relaymesh_core::op::CancelMode;
-use relaymesh_runtime::driver::{Answer, Command};
-use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,15 +26,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    if let Some(remote) = &context.remote {
-        let task = remote::task(remote, context, &args.id)?.to_string();
-        let body = json!({ "soft": args.soft, "reason": args.reason });
-        let Changed { task, status } = remote.post(&["tasks", &task, "cancel"], &body)?;
-        return super::decide::say_done(context, "cancelled", task, None, &Answer::Done { status });
-    }
-    let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
+    let client = context.client();
     let mode = if args.soft { CancelMode::Soft } else { CancelMode::Hard };
-    let command = Command::Cancel { task, mode, reason: args.reason.clone() };
-    let answer = link::once(context, Missing::Refuse, command)?;
-    super::decide::say_done(context, "cancelled", task, None, &answer)
+    let cancel = Change::Cancel { mode, reason: args.reason.clone() };
+    let changed = client.change(client.find(&args.id)?, &cancel)?;
+    Ok(super::decide::say_done(context, "cancelled", None, &changed))
 }

@@ -2,16 +2,14 @@
 
 use crate::{
     args::Context,
+    client::Listed,
     error::{Code, Error},
     exit::Exit,
-    lookup, output,
-    remote::{self, Remote},
-    root, time,
+    output, time,
     view::with_symbol,
 };
-use relaymesh_api::view::{self, Page, Summary};
-use relaymesh_core::{id::TaskId, suggest, task::Status};
-use relaymesh_store::{Reader, TaskFilter};
+use relaymesh_api::view::Summary;
+use relaymesh_core::{suggest, task::Status};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -20,9 +18,6 @@ Examples:
   relaymesh task list --status DEAD_LETTER       what needs a person
   relaymesh task list --before tsk_01KH…         the next page
   relaymesh task list --json | jq -r .task       one JSON line per task";
-
-/// Tasks that a daemon elsewhere is asked for at once.
-const PAGE: usize = 500;
 
 /// List tasks, newest first
 ///
@@ -42,10 +37,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let (tasks, last) = match &context.remote {
-        Some(remote) => there(args, context, remote)?,
-        None => here(args, context)?,
-    };
+    let wanted = Listed { status: args.status, limit: usize::from(args.limit), before: args.before.as_deref() };
+    let (tasks, last) = context.client().tasks(&wanted)?;
     let mut lines = vec![["ID", "NAME", "STATUS", "AGE", "STEPS"].map(str::to_owned).to_vec()];
     for task in &tasks {
         if context.json { output::line(&json!(task).to_string()) } else { lines.push(line(task)) }
@@ -57,55 +50,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         output::note(&format!("more: `relaymesh task list --before {last}`"));
     }
     Ok(Exit::Done)
-}
-
-/// The tasks, and the last of them if there may be more.
-fn here(args: &Args, context: &Context) -> Result<(Vec<Summary>, Option<TaskId>), Error> {
-    let mut reader = root::read(&context.root)?;
-    let before = args.before.as_deref().map(|text| key_of(&mut reader, text)).transpose()?;
-    let filter = TaskFilter { namespace: Some(context.namespace.clone()), status: args.status };
-    let tasks = reader.tasks(&filter, before, usize::from(args.limit))?;
-    let full = tasks.len() == usize::from(args.limit);
-    let last = tasks.last().map(|task| task.id).filter(|_| full);
-    let mut found = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        // The row may have changed since it was listed; what is shown is of one moment.
-        found.extend(reader.task_at(task.key)?.as_ref().map(view::summary));
-    }
-    Ok((found, last))
-}
-
-/// The same of a daemon elsewhere.
-fn there(args: &Args, context: &Context, remote: &Remote) -> Result<(Vec<Summary>, Option<TaskId>), Error> {
-    let mut cursor = match args.before.as_deref() {
-        Some(text) if text.parse::<u64>().is_ok() => Some(text.to_owned()),
-        Some(text) => Some(remote::task(remote, context, text)?.to_string()),
-        None => None,
-    };
-    let (limit, mut found) = (usize::from(args.limit), Vec::new());
-    loop {
-        let query = [
-            ("namespace", Some(context.namespace.to_string())),
-            ("status", args.status.map(|status| status.to_string())),
-            ("limit", Some((limit - found.len()).min(PAGE).to_string())),
-            ("cursor", cursor),
-        ];
-        let page: Page = remote.get(&["tasks"], &query)?;
-        found.extend(page.tasks);
-        cursor = page.next.map(|next| next.to_string());
-        if cursor.is_none() || found.len() >= limit {
-            let last = found.last().map(|task: &Summary| task.task).filter(|_| cursor.is_some());
-            return Ok((found, last));
-        }
-    }
-}
-
-/// The key of the task's row; a number is taken for the key itself.
-fn key_of(reader: &mut impl Reader, text: &str) -> Result<u64, Error> {
-    match text.parse() {
-        Ok(key) => Ok(key),
-        Err(_) => lookup::task(reader, text).map(|rows| rows.task.key),
-    }
 }
 
 fn line(shown: &Summary) -> Vec<String> {

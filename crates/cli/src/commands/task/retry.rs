@@ -2,19 +2,13 @@
 
 use crate::{
     args::Context,
-    drive::{Patience, Start, drive},
+    client::{Change, Start},
     error::Error,
     exit::Exit,
-    link::{self, Missing},
-    lookup, output,
-    remote::{self, Followed},
-    root,
+    follow::{Patience, follow},
+    output,
     watch::Watch,
 };
-use relaymesh_api::view::Changed;
-use relaymesh_core::id::TaskId;
-use relaymesh_runtime::driver::{Answer, Command};
-use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,28 +32,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let reason = args.reason.clone();
-    if let Some(remote) = &context.remote {
-        let task = remote::task(remote, context, &args.id)?;
-        if args.wait {
-            let mut watch = Watch::new(context, false);
-            return remote::follow(remote, Followed::Redrive(task, reason), &mut watch, Patience::default());
-        }
-        let Changed { status, .. } =
-            remote.post(&["tasks", &task.to_string(), "retry"], &json!({ "reason": reason }))?;
-        return say(context, task, &Answer::Done { status });
-    }
-    let task = lookup::task(&mut root::read(&context.root)?, &args.id)?.task.id;
+    let (client, reason) = (context.client(), args.reason.clone());
+    let task = client.find(&args.id)?;
     if args.wait {
-        let (start, mut watch) = (Start::Redrive(task, reason), Watch::new(context, false));
-        return drive(context, Missing::Refuse, start, &mut watch, Patience::default());
+        let start = Start::Redrive(task, reason);
+        return follow(&*client, start, &mut Watch::new(context, false), Patience::default());
     }
-    let answer = link::once(context, Missing::Refuse, Command::Redrive { task, reason })?;
-    say(context, task, &answer)
-}
-
-fn say(context: &Context, task: TaskId, answer: &Answer) -> Result<Exit, Error> {
-    let exit = super::decide::say_done(context, "redriven", task, None, answer)?;
+    let changed = client.change(task, &Change::Redrive { reason })?;
+    let exit = super::decide::say_done(context, "redriven", None, &changed);
     output::note(&format!("  next: `relaymesh task wait {task}`"));
     Ok(exit)
 }

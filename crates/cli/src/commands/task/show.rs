@@ -1,12 +1,6 @@
 //! `relaymesh task show`
 
-use crate::{
-    args::Context,
-    error::Error,
-    exit::Exit,
-    lookup, output, remote, root,
-    view::{self, Shown, View},
-};
+use crate::{args::Context, error::Error, exit::Exit, output, view};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -30,21 +24,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    let shown = look(args, context)?;
+    let client = context.client();
+    let shown = client.task(client.find(&args.id)?, args.history)?;
     if context.json {
         output::value(&json!(shown));
     } else {
         output::line(&view::to_text(&shown, args.history));
     }
     Ok(Exit::Done)
-}
-
-fn look(args: &Args, context: &Context) -> Result<Shown, Error> {
-    if let Some(remote) = &context.remote {
-        let id = remote::task(remote, context, &args.id)?.to_string();
-        return remote.get(&["tasks", &id], &[("history", Some(args.history.to_string()))]);
-    }
-    let mut reader = root::read(&context.root)?;
-    let rows = lookup::task(&mut reader, &args.id)?;
-    Ok(View::load(&mut reader, rows)?.with_processes(&context.root).shown(args.history))
 }

@@ -1,0 +1,75 @@
+//! What was written, by whom, from where and when.
+
+use crate::error::Error;
+use relaymesh_api::view::entry::Shown;
+use relaymesh_core::{hash::Hash, id::TaskId, name::Name, op::Kind};
+use std::collections::VecDeque;
+
+/// The log, for people.
+pub(crate) trait Audit {
+    /// The task that is meant, which may have been purged; and a position up to which no op is about it.
+    fn audited(&self, text: &str) -> Result<(TaskId, u64), Error>;
+
+    /// The newest ops that fit.
+    fn newest(&self, wanted: &Wanted, limit: usize) -> Result<Newest, Error>;
+
+    /// Tells of the ops after this position that fit, in order; and gives the position that was reached.
+    fn after(&self, wanted: &Wanted, after: u64, tell: &mut dyn FnMut(Found)) -> Result<u64, Error>;
+}
+
+/// What the ops that are wanted have in common.
+pub(crate) struct Wanted {
+    pub(crate) namespace: Option<Name>,
+    pub(crate) author: Option<Name>,
+    pub(crate) source: Option<Name>,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) task: Option<TaskId>,
+    /// At this time or later.
+    pub(crate) since_ms: Option<u64>,
+    /// Before this time.
+    pub(crate) until_ms: Option<u64>,
+    /// No op up to here can fit.
+    pub(crate) after: u64,
+}
+
+impl Wanted {
+    /// Whether every op is wanted.
+    pub(crate) fn is_all(&self) -> bool {
+        let Self { namespace, author, source, kind, task, since_ms, until_ms, after: _ } = self;
+        let anybody = author.is_none() && source.is_none() && namespace.is_none();
+        anybody && kind.is_none() && task.is_none() && since_ms.is_none() && until_ms.is_none()
+    }
+}
+
+/// An op that was found.
+pub(crate) enum Found {
+    Op(Box<Shown>),
+    /// Ops that a compaction let go of, up to this one.
+    Gone(u64, Hash),
+}
+
+/// The newest ops that fit.
+pub(crate) struct Newest {
+    /// Oldest first.
+    pub(crate) found: VecDeque<Found>,
+    /// How many fit in all, as far as they were looked at.
+    pub(crate) total: u64,
+    /// The position that was reached.
+    pub(crate) reached: u64,
+}
+
+impl Newest {
+    /// None yet.
+    pub(crate) fn new(total: u64, reached: u64) -> Self {
+        Self { found: VecDeque::new(), total, reached }
+    }
+
+    /// One more, of which the newest so many are kept.
+    pub(crate) fn add(&mut self, found: Found, limit: usize) {
+        self.total += 1;
+        self.found.push_back(found);
+        if self.found.len() > limit {
+            self.found.pop_front();
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Messages at a daemon elsewhere.
+
+use super::Http;
+use crate::{
+    client::{Given, Messages},
+    error::{Code, Error},
+};
+use relaymesh_api::view::message::{Conversation, Inbox, Spoken, Taken, Waiting};
+use relaymesh_core::{id::ThreadId, name::Name};
+use relaymesh_runtime::driver::{MessageCommand, Proof};
+use relaymesh_store::Content;
+use serde_json::{Value, json};
+
+impl Messages for Http<'_> {
+    fn message(&self, command: MessageCommand) -> Result<Given, Error> {
+        let proof = |thread, held| Proof { thread, held }.to_string();
+        match command {
+            MessageCommand::Send(letter) => {
+                let mut body = json!({
+                    "namespace": letter.namespace, "to": letter.to, "from": letter.from, "content": said(&letter.content)?,
+                    "thread": letter.thread, "id": letter.message, "reply_to": letter.reply_to, "priority": letter.priority,
+                    "max_deliveries": letter.max_deliveries,
+                });
+                if let Some(ttl_ms) = letter.ttl_ms {
+                    body["ttl_ms"] = json!(ttl_ms);
+                }
+                self.remote.post(&["messages"], &body).map(Given::Told)
+            }
+            MessageCommand::Take { namespace, agent, lease_ms, only, .. } => {
+                let (thread, message) = only.unzip();
+                let body =
+                    json!({ "namespace": namespace, "lease_ms": lease_ms, "thread": thread, "message": message });
+                let taken: Taken = self.remote.post(&["inboxes", agent.as_str(), "take"], &body)?;
+                Ok(Given::Taken(taken.message))
+            }
+            MessageCommand::Acknowledge { thread, held } => {
+                let body = json!({ "held": proof(thread, held) });
+                self.remote.post(&["messages", "acknowledge"], &body).map(Given::Told)
+            }
+            MessageCommand::Reply { thread, held, content, .. } => {
+                let body = json!({ "held": proof(thread, held), "content": said(&content)? });
+                self.remote.post(&["messages", "reply"], &body).map(Given::Replied)
+            }
+            MessageCommand::Fail { thread, held, retryable, error } => {
+                let body = json!({ "held": proof(thread, held), "final": !retryable, "error": error });
+                self.remote.post(&["messages", "fail"], &body).map(Given::Told)
+            }
+            MessageCommand::Redrive { thread, message, reason } => {
+                let body = json!({ "thread": thread, "message": message, "reason": reason });
+                self.remote.post(&["messages", "redrive"], &body).map(Given::Told)
+            }
+            MessageCommand::Return { .. } => {
+                Err(Error::new(Code::Internal, "no command of the command line does that"))
+            }
+        }
+    }
+
+    fn thread(&self, thread: ThreadId) -> Result<Vec<Spoken>, Error> {
+        Ok(self.remote.get::<Conversation>(&["threads", &thread.to_string()], &[])?.messages)
+    }
+
+    fn inbox(&self, agent: &Name, limit: u32) -> Result<Vec<Waiting>, Error> {
+        let query = [self.namespace(), ("limit", Some(limit.to_string()))];
+        Ok(self.remote.get::<Inbox>(&["inboxes", agent.as_str()], &query)?.messages)
+    }
+}
+
+/// What a message says that was given as an argument.
+fn said(content: &Content) -> Result<Value, Error> {
+    let Content::Inline(bytes) = content else {
+        return Err(Error::new(Code::Internal, "a message was stowed before it was sent"));
+    };
+    serde_json::from_slice(bytes).map_err(|error| Error::new(Code::BadInput, error.to_string()))
+}
