@@ -358,7 +358,12 @@ fn free_bytes(root: &Path) -> u64 {
 /// Who is held now.
 fn held_agents(root: &Path) -> Vec<HeldAgent> {
     let entries = rate_limits::entries(root).unwrap_or_default().into_iter().filter(|(_, entry)| !entry.is_over);
-    entries.map(|(who, entry)| HeldAgent { who, until_ms: entry.until_ms, because: entry.reason }).collect()
+    let agent = |(whose, entry): (String, rate_limits::Entry)| HeldAgent {
+        who: rate_limits::called(&whose),
+        until_ms: entry.until_ms,
+        because: entry.reason,
+    };
+    entries.map(agent).collect()
 }
 
 /// Binds the socket and serves it on a thread of its own.

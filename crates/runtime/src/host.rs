@@ -9,7 +9,7 @@ use crate::{
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use relaymesh_agents::{End, schema};
 use relaymesh_core::{content::Media, id::StepId, name::Name, task::spec::StepSpec};
-use relaymesh_store::{Blobs, Content};
+use relaymesh_store::{Blobs, Content, Spend};
 
 /// The clocks of this machine, its randomness, the builtin agents, and those of the root.
 pub struct Host<B> {
@@ -85,6 +85,12 @@ impl<B: Blobs> World for Host<B> {
     fn held_until(&mut self) -> Option<u64> {
         let now_ms = self.now().wall_ms;
         self.runner.as_mut()?.held_until(now_ms)
+    }
+
+    fn spent(&mut self, spends: &[Spend]) {
+        if let Some(runner) = &self.runner {
+            runner.spent(spends);
+        }
     }
 
     fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {

@@ -7,7 +7,7 @@
 //! Only agents that use a model, or have a budget of their own, are counted: whoever starts `true` a thousand times a second does not pay
 //! for it.
 
-use relaymesh_agents::{Budgets, Meter, Terms, tool::Usage};
+use relaymesh_agents::{AgentBudgets, Budgets, Meter, tool::Usage};
 use relaymesh_core::{
     budget::{Amount, Budget, Excess},
     id::TaskId,
@@ -40,8 +40,17 @@ impl<R: Reader> Books for R {
     }
 }
 
-/// Writes down what was used.
+/// Writes down what was used. Once it is durable, [`Ledger::spent`] is told.
 pub type Write = Arc<dyn Fn(Spend) + Send + Sync>;
+
+/// How many milliseconds have passed since some moment that stays the same.
+pub type Elapsed = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Measured by this machine.
+pub fn elapsed() -> Elapsed {
+    let began = Instant::now();
+    Arc::new(move || u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
 
 /// Why an attempt may not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +88,10 @@ enum Bound {
 
 /// Who has used how much.
 #[derive(Clone)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     state: Arc<Mutex<State>>,
     write: Write,
+    elapsed: Elapsed,
 }
 
 struct State {
@@ -89,7 +99,7 @@ struct State {
     day: Option<Day>,
     /// What each agent has used today for each namespace.
     today: BTreeMap<(Name, Name), Amount>,
-    /// The tasks with attempts under way.
+    /// The tasks with attempts under way, or of which the books do not have everything.
     tasks: BTreeMap<TaskId, Counted>,
 }
 
@@ -99,42 +109,46 @@ struct Counted {
     by_agent: BTreeMap<Name, Amount>,
     /// Attempts under way.
     attempts: usize,
+    /// What was handed over to be written and is not durable yet: the books do not have it.
+    unwritten: usize,
 }
 
 /// An attempt that is counted.
 #[derive(Clone)]
-pub(crate) struct Account {
+pub struct Account {
     ledger: Ledger,
     payer: Arc<Payer>,
     budgets: Arc<[(Bound, Budget)]>,
     began_ms: u64,
-    began: Instant,
+    /// The same moment by `Ledger::elapsed`.
+    began: u64,
     /// What is counted so far.
     counted: Arc<Mutex<Amount>>,
 }
 
 impl Ledger {
-    pub(crate) fn new(books: Box<dyn Books>, write: Write) -> Self {
+    /// A ledger that knows what is in the books, and writes down what comes.
+    pub fn new(books: Box<dyn Books>, write: Write, elapsed: Elapsed) -> Self {
         let state = State { books, day: None, today: BTreeMap::new(), tasks: BTreeMap::new() };
-        Self { state: Arc::new(Mutex::new(state)), write }
+        Self { state: Arc::new(Mutex::new(state)), write, elapsed }
     }
 
     /// Opens an account for an attempt that is about to begin, if it is one that is counted.
     pub(crate) fn open(
         &self,
         payer: Payer,
-        terms: &Terms,
+        (llm, own): (bool, AgentBudgets),
         budgets: &Budgets,
         now_ms: u64,
     ) -> Result<Option<Account>, Over> {
-        if !terms.llm && terms.budget == relaymesh_agents::AgentBudgets::default() {
+        if !llm && own == AgentBudgets::default() {
             return Ok(None);
         }
         let bounds = [
             (Bound::Task, budgets.task),
-            (Bound::TaskByAgent, terms.budget.task),
+            (Bound::TaskByAgent, own.task),
             (Bound::DayOfNamespace, budgets.namespaces.get(&payer.namespace).copied().unwrap_or_default()),
-            (Bound::DayOfAgent, terms.budget.day),
+            (Bound::DayOfAgent, own.day),
             (Bound::Day, budgets.day),
         ];
         let bounds: Arc<[_]> = bounds.into_iter().filter(|(_, budget)| !budget.is_unbounded()).collect();
@@ -159,15 +173,26 @@ impl Ledger {
             payer: Arc::new(payer),
             budgets: bounds,
             began_ms: now_ms,
-            began: Instant::now(),
+            began: (self.elapsed)(),
             counted: Arc::default(),
         }))
+    }
+
+    /// These are durable now: the books have them.
+    pub(crate) fn spent(&self, spends: &[Spend]) {
+        let mut state = locked(&self.state);
+        for Spend { task, .. } in spends {
+            if let Some(counted) = state.tasks.get_mut(task) {
+                counted.unwritten = counted.unwritten.saturating_sub(1);
+            }
+            state.forget(*task);
+        }
     }
 }
 
 impl Account {
     /// What the attempt may use.
-    pub(crate) fn meter(&self) -> Meter {
+    pub fn meter(&self) -> Meter {
         let state = locked(&self.ledger.state);
         let left = self.budgets.iter().filter_map(|(bound, budget)| {
             let spent = state.spent(*bound, &self.payer);
@@ -193,8 +218,8 @@ impl Account {
     }
 
     /// The attempt is over, and this is what it used.
-    pub(crate) fn close(self, usage: Option<Usage>) {
-        let wall_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    pub fn close(self, usage: Option<Usage>) {
+        let wall_ms = self.ran_ms();
         let last = usage.map_or_else(|| *locked(&self.counted), amount);
         self.add(Amount { wall_ms, ..last });
         let mut state = locked(&self.ledger.state);
@@ -212,12 +237,15 @@ impl Account {
         }
         *counted = counted.plus(amount);
         drop(counted);
-        let elapsed_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let day = Day::of(self.began_ms.saturating_add(elapsed_ms));
+        let day = Day::of(self.began_ms.saturating_add(self.ran_ms()));
         let Payer { namespace, agent, task } = self.payer.as_ref();
         let spend = Spend { day, namespace: namespace.clone(), agent: agent.clone(), task: *task, amount };
         locked(&self.ledger.state).add(&spend);
         (self.ledger.write)(spend);
+    }
+
+    fn ran_ms(&self) -> u64 {
+        (self.ledger.elapsed)().saturating_sub(self.began)
     }
 }
 
@@ -250,14 +278,18 @@ impl State {
         Ok(())
     }
 
-    /// A task without attempts is in the books.
+    /// A task without attempts is in the books, as soon as what it has used is durable. Not before: while the disk is slow or full, a step
+    /// beside it would begin with what others have used already.
     fn forget(&mut self, task: TaskId) {
-        if self.tasks.get(&task).is_some_and(|counted| counted.attempts == 0) {
+        if self.tasks.get(&task).is_some_and(|counted| counted.attempts == 0 && counted.unwritten == 0) {
             self.tasks.remove(&task);
         }
     }
 
     fn add(&mut self, spend: &Spend) {
+        // The first use of a day reads the books for it: later they would lack what is not durable yet. If they cannot be read now, they are
+        // read when the next attempt begins.
+        let _ = self.turn_to(spend.day);
         if Some(spend.day) == self.day {
             let sum = self.today.entry((spend.namespace.clone(), spend.agent.clone())).or_default();
             *sum = sum.plus(spend.amount);
@@ -265,6 +297,7 @@ impl State {
         if let Some(counted) = self.tasks.get_mut(&spend.task) {
             let sum = counted.by_agent.entry(spend.agent.clone()).or_default();
             *sum = sum.plus(spend.amount);
+            counted.unwritten += 1;
         }
     }
 

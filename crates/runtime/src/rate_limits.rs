@@ -7,15 +7,14 @@ use relaymesh_core::name::Name;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    io,
     path::{Path, PathBuf},
 };
 
 /// The file, in the root.
 pub const FILE: &str = "held.json";
 
-/// What the name of whoever is held for itself begins with. Providers are names, and have no space in them.
-const ITSELF: &str = "agent ";
+/// What the name of an agent that has used its budget begins with. A provider is a name, or the name of its only agent behind another word.
+const BUDGET: &str = "budget of ";
 
 /// How long a provider is left alone that does not say how long; twice as long each time in a row.
 const FIRST_MS: u64 = 60_000;
@@ -39,17 +38,44 @@ pub struct Entry {
     times: u32,
 }
 
+/// Where it is kept over a restart.
+pub trait Keeper: Send {
+    /// What was written last, if it can be read.
+    fn read(&self) -> Option<Vec<u8>>;
+    /// Writes all of it. If that fails, an agent is asked once more than it need be.
+    fn write(&self, bytes: &[u8]);
+}
+
+/// Keeps it in this file.
+struct InFile(PathBuf);
+
+impl Keeper for InFile {
+    fn read(&self) -> Option<Vec<u8>> {
+        std::fs::read(&self.0).ok()
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        let new = self.0.with_added_extension("new");
+        let _ = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, &self.0));
+    }
+}
+
 /// The rate limits that are known.
-#[derive(Debug, Default)]
 pub struct RateLimits {
-    file: PathBuf,
+    keeper: Box<dyn Keeper>,
     by_provider: BTreeMap<String, Entry>,
 }
 
 impl RateLimits {
     /// The rate limits that were known when the last life of this root ended.
     pub fn read(root: &Path) -> Self {
-        Self { file: root.join(FILE), by_provider: entries(root).unwrap_or_default() }
+        Self::kept_by(Box::new(InFile(root.join(FILE))))
+    }
+
+    /// The same, kept elsewhere.
+    pub fn kept_by(keeper: Box<dyn Keeper>) -> Self {
+        let by_provider = keeper.read().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        Self { keeper, by_provider }
     }
 
     /// Whether this provider is held.
@@ -87,10 +113,10 @@ impl RateLimits {
         released
     }
 
-    /// Lets go of agents that are held for themselves.
-    pub(crate) fn release_themselves(&mut self) {
+    /// Lets go of agents that have used their budget.
+    pub(crate) fn release_budgets(&mut self) {
         let before = self.by_provider.len();
-        self.by_provider.retain(|whose, _| !whose.starts_with(ITSELF));
+        self.by_provider.retain(|whose, _| !whose.starts_with(BUDGET));
         if self.by_provider.len() < before {
             self.write();
         }
@@ -102,21 +128,25 @@ impl RateLimits {
     }
 
     fn write(&self) {
-        let new = self.file.with_added_extension("new");
-        let written = serde_json::to_vec(&self.by_provider).map_err(io::Error::from);
-        // A courtesy: see above.
-        let _ = written.and_then(|bytes| std::fs::write(&new, bytes)).and_then(|()| std::fs::rename(&new, &self.file));
+        if let Ok(bytes) = serde_json::to_vec(&self.by_provider) {
+            self.keeper.write(&bytes);
+        }
     }
 }
 
-/// How an agent is called that is held for itself: because it has no provider, or because it has used its budget.
-pub(crate) fn itself(agent: &Name) -> String {
-    format!("{ITSELF}{agent}")
+/// How an agent is called that is held because it has used its budget.
+pub(crate) fn budget_of(agent: &Name) -> String {
+    format!("{BUDGET}{agent}")
+}
+
+/// How people call what is held: a provider, or an agent.
+pub fn called(whose: &str) -> String {
+    whose.strip_prefix(BUDGET).map_or_else(|| whose.to_owned(), |agent| format!("agent {agent}"))
 }
 
 /// Why this agent is held, if it is.
 pub fn of<'a>(entries: &'a BTreeMap<String, Entry>, agent: &Name, provider: &str) -> Option<&'a Entry> {
-    let held = [provider, &itself(agent)].map(|whose| entries.get(whose).filter(|entry| !entry.is_over));
+    let held = [provider, &budget_of(agent)].map(|whose| entries.get(whose).filter(|entry| !entry.is_over));
     held.into_iter().flatten().max_by_key(|entry| entry.until_ms)
 }
 
@@ -162,6 +192,22 @@ mod tests {
             FIRST_MS,
             "forgotten by now"
         );
+    }
+
+    #[test]
+    fn new_budgets_end_the_holds_of_budgets_and_no_rate_limit() {
+        let root = tempfile::tempdir().unwrap();
+        let (agent, alone) = ("solo".parse().unwrap(), "agent solo");
+        let mut limits = RateLimits::read(root.path());
+        limits.hold(alone, "429", Some(5_000_000), 1_000_000);
+        limits.hold(&budget_of(&agent), "over budget", Some(9_000_000), 1_000_000);
+        let entries = entries(root.path()).unwrap();
+        assert!(entries.keys().all(|whose| called(whose) == alone), "{entries:?}");
+        assert_eq!(of(&entries, &agent, alone).unwrap().until_ms, 9_000_000);
+        limits.release_budgets();
+        let limits = RateLimits::read(root.path());
+        assert!(limits.is_held(alone), "its provider has not changed its mind");
+        assert!(!limits.is_held(&budget_of(&agent)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use relaymesh_core::{
     name::Name,
     task::spec::{StepSpec, Terms},
 };
-use relaymesh_store::Content;
+use relaymesh_store::{Content, Spend};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -58,6 +58,9 @@ pub trait World: Send + 'static {
     fn held_until(&mut self) -> Option<u64> {
         None
     }
+
+    /// These entries of the journal are durable now.
+    fn spent(&mut self, _spends: &[Spend]) {}
 
     /// The place for content that the driver made itself. What is long becomes a blob, which is durable when this returns.
     fn stow(&mut self, bytes: Vec<u8>) -> Result<Content, relaymesh_store::Error> {

@@ -8,8 +8,9 @@ use crate::{
     builtin::Builtin,
     driver::Handle,
     inference,
-    ledger::{Account, Books, Ledger, Over, Payer},
-    rate_limits::{self, RateLimits},
+    ledger::{self, Account, Books, Ledger},
+    quota::{AgentQuota, Places, Quotas},
+    rate_limits::RateLimits,
     secrets::{Vault, reference},
     settings::{Settings, size},
     workspace,
@@ -26,7 +27,7 @@ use relaymesh_core::{
     task::spec::StepSpec,
     trace::Context,
 };
-use relaymesh_store::{Blobs, Content};
+use relaymesh_store::{Blobs, Content, Spend};
 use std::{
     collections::BTreeMap,
     io,
@@ -35,12 +36,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-
-/// The pool that every process takes a place in.
-const PROCESSES: &str = "processes";
-
-/// The pool that every agent with `llm = true` takes a place in.
-const LLM: &str = "llm";
 
 /// How much at once, and how long the end may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +48,12 @@ pub struct Limits {
     pub grace: Duration,
     /// How many of a thousand traces are kept, as agents are told.
     pub traced_per_mille: u64,
+}
+
+impl Limits {
+    fn places(&self) -> Places {
+        Places { processes: self.processes, llm: self.llm }
+    }
 }
 
 impl From<&Settings> for Limits {
@@ -70,8 +71,9 @@ impl From<&Settings> for Limits {
 
 /// Runs the agents of a root.
 pub struct Runner<B> {
-    agents: BTreeMap<Name, Known>,
+    agents: BTreeMap<Name, Arc<Agent>>,
     named: Agents,
+    quotas: Quotas,
     processes: Processes,
     calls: Calls,
     holds: Holds,
@@ -79,18 +81,10 @@ pub struct Runner<B> {
     owner: String,
     blobs: B,
     limits: Limits,
-    rate_limits: RateLimits,
     vault: Vault,
     news: News,
-    ledger: Ledger,
     accounts: Accounts,
     handle: Handle,
-}
-
-/// An agent, and what its attempts take a place in.
-struct Known {
-    agent: Arc<Agent>,
-    pools: Vec<Pool>,
 }
 
 /// The accounts of attempts under way that are counted, with whose they are.
@@ -153,12 +147,13 @@ impl<B: Blobs> Runner<B> {
         processes.set_grace(limits.grace);
         let root = std::path::absolute(vault.root())?;
         let news = News::default();
-        let rate_limits = RateLimits::read(&root);
-        let with_pools = with_pools(&agents, limits, &rate_limits);
-        let ledger = Ledger::new(books, handle.spends());
+        let ledger = Ledger::new(books, handle.spends(), ledger::elapsed());
+        let mut quotas = Quotas::new(RateLimits::read(&root), ledger);
+        quotas.configure(quotas_of(&agents), agents.budgets().clone(), limits.places());
         Ok(Self {
-            agents: with_pools,
+            agents: ours(&agents),
             named: agents,
+            quotas,
             processes,
             calls,
             holds,
@@ -166,10 +161,8 @@ impl<B: Blobs> Runner<B> {
             owner,
             blobs,
             limits,
-            rate_limits,
             vault,
             news,
-            ledger,
             accounts,
             handle,
         })
@@ -186,14 +179,14 @@ impl<B: Blobs> Runner<B> {
         if agents.is_none() && limits.is_none() {
             return false;
         }
-        if let Some(agents) = agents {
-            // Budgets may be others now. Whoever has used up the new one is told so again.
-            self.rate_limits.release_themselves();
-            self.named = agents;
-        }
         self.limits = limits.unwrap_or(self.limits);
         self.processes.set_grace(self.limits.grace);
-        self.agents = with_pools(&self.named, self.limits, &self.rate_limits);
+        self.quotas.set_places(self.limits.places());
+        if let Some(agents) = agents {
+            self.quotas.configure(quotas_of(&agents), agents.budgets().clone(), self.limits.places());
+            self.agents = ours(&agents);
+            self.named = agents;
+        }
         true
     }
 
@@ -205,19 +198,17 @@ impl<B: Blobs> Runner<B> {
         (until_ms, alone): (Option<u64>, bool),
         now_ms: u64,
     ) -> Option<u64> {
-        let known = self.agents.get(agent)?;
-        let whose = if alone { rate_limits::itself(agent) } else { known.agent.terms.provider.clone() };
-        let until_ms = self.rate_limits.hold(&whose, reason, until_ms, now_ms);
-        self.agents = with_pools(&self.named, self.limits, &self.rate_limits);
-        Some(until_ms)
+        self.quotas.hold(agent, reason, (until_ms, alone), now_ms)
     }
 
     /// Lets go of those whose time is over; says when the next one's is.
     pub fn held_until(&mut self, now_ms: u64) -> Option<u64> {
-        if self.rate_limits.release(now_ms) {
-            self.agents = with_pools(&self.named, self.limits, &self.rate_limits);
-        }
-        self.rate_limits.next_ms()
+        self.quotas.held_until(now_ms)
+    }
+
+    /// These are durable now.
+    pub fn spent(&self, spends: &[Spend]) {
+        self.quotas.spent(spends);
     }
 
     /// Whether there is an agent of this name.
@@ -227,29 +218,29 @@ impl<B: Blobs> Runner<B> {
 
     /// Whether the agent runs nothing here, and its steps wait for an answer.
     pub fn asks(&self, agent: &Name) -> bool {
-        self.agents.get(agent).is_some_and(|known| known.agent.is_inbox())
+        self.quotas.asks(agent)
     }
 
     /// Adds to a step that is submitted what its agent asks of every step.
     pub fn impose(&self, step: &mut StepSpec, input: Option<&Content>) {
-        let Some(known) = self.agents.get(&step.agent) else { return };
+        let Some(agent) = self.agents.get(&step.agent) else { return };
         let bytes = match input {
             Some(Content::Inline(bytes)) => Some(bytes.as_slice()),
             Some(Content::Blob(_)) | None => None,
         };
         let name = step.agent.clone();
-        known.agent.impose(&name, step, bytes);
+        agent.impose(&name, step, bytes);
     }
 
     /// What an attempt of this agent takes a place in.
     pub fn pools(&self, agent: &Name) -> &[Pool] {
-        self.agents.get(agent).map_or(&[], |known| &known.pools)
+        self.quotas.pools(agent)
     }
 
     /// Begins an attempt. Its outcome comes later, unless it cannot begin.
     pub fn start(&self, work: Work, now_ms: u64) -> Option<Outcome> {
         let failed = |error: String, retryable| Some(Outcome::Failed { error, retryable });
-        let Some(Known { agent, .. }) = self.agents.get(&work.agent) else {
+        let Some(agent) = self.agents.get(&work.agent) else {
             return failed(format!("there is no agent `{}`", work.agent), true);
         };
         let input = match &work.input {
@@ -331,20 +322,10 @@ impl<B: Blobs> Runner<B> {
 
     /// Opens an account for the attempt, if it is counted, and says what it may use.
     fn account(&self, work: &Work, agent: &Arc<Agent>, now_ms: u64) -> Result<Meter, Outcome> {
-        let payer = Payer { namespace: work.namespace.clone(), agent: work.agent.clone(), task: work.hold.step.task };
-        match self.ledger.open(payer, &agent.terms, self.named.budgets(), now_ms) {
-            Ok(None) => Ok(Meter::default()),
-            Ok(Some(account)) => {
-                let meter = account.meter();
-                locked(&self.accounts).insert((work.hold.step, work.hold.epoch), (account, Arc::clone(agent)));
-                Ok(meter)
-            }
-            Err(Over::Today { why, until_ms }) => {
-                Err(Outcome::Limited { reason: why, until_ms: Some(until_ms), alone: true })
-            }
-            Err(Over::ForGood(error)) => Err(Outcome::Failed { error, retryable: false }),
-            Err(Over::Unreadable(error)) => Err(Outcome::Failed { error, retryable: true }),
-        }
+        let Some(account) = self.quotas.open(work, now_ms)? else { return Ok(Meter::default()) };
+        let meter = account.meter();
+        locked(&self.accounts).insert((work.hold.step, work.hold.epoch), (account, Arc::clone(agent)));
+        Ok(meter)
     }
 
     /// Ends whatever works on this attempt.
@@ -370,25 +351,26 @@ impl<B: Blobs> Runner<B> {
     }
 }
 
-/// The agents with what their attempts take a place in. An agent with the name of a builtin one does not get its work.
-fn with_pools(agents: &Agents, limits: Limits, rate_limits: &RateLimits) -> BTreeMap<Name, Known> {
-    let pools = |name: &Name, agent: &Agent| {
-        let process = Pool { name: PROCESSES.into(), places: limits.processes };
-        let processes = match &agent.kind {
-            Kind::Process(_) => Some(process),
-            Kind::Http(_) => None,
-            Kind::Inbox => return Vec::new(),
+/// The agents by name. An agent with the name of a built-in one does not get its work.
+fn ours(agents: &Agents) -> BTreeMap<Name, Arc<Agent>> {
+    let named = agents.iter().filter(|(name, _)| !Builtin::knows(name));
+    named.map(|(name, agent)| (name.clone(), Arc::new(agent.clone()))).collect()
+}
+
+/// What the file says of the share of each.
+fn quotas_of(agents: &Agents) -> BTreeMap<Name, AgentQuota> {
+    let quota = |(name, agent): (&Name, &Agent)| {
+        let quota = AgentQuota {
+            provider: agent.terms.provider.clone(),
+            concurrency: agent.terms.concurrency.unwrap_or(usize::MAX),
+            is_process: matches!(agent.kind, Kind::Process(_)),
+            llm: agent.terms.llm,
+            inbox: agent.is_inbox(),
+            budget: agent.terms.budget,
         };
-        let is_held = rate_limits.is_held(&agent.terms.provider) || rate_limits.is_held(&rate_limits::itself(name));
-        let places = if is_held { 0 } else { agent.terms.concurrency.unwrap_or(usize::MAX) };
-        let own = Pool { name: format!("agent {name}").into(), places };
-        let llm = agent.terms.llm.then(|| Pool { name: LLM.into(), places: limits.llm });
-        [own].into_iter().chain(processes).chain(llm).collect()
+        (name.clone(), quota)
     };
-    let known = |(name, agent): (&Name, &Agent)| {
-        (name.clone(), Known { pools: pools(name, agent), agent: Arc::new(agent.clone()) })
-    };
-    agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(known).collect()
+    agents.iter().filter(|(name, _)| !Builtin::knows(name)).map(quota).collect()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

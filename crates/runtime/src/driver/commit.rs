@@ -64,6 +64,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         // Watchers first: whoever is answered has been told of everything that led there.
         self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
         self.listeners.retain_mut(|listener| posted.iter().all(&mut *listener));
+        if !batch.spends.is_empty() {
+            self.world.spent(&batch.spends);
+        }
         if !batch.ops.is_empty() {
             self.followers.retain_mut(|follower| follower(batch.head.pos));
         }

@@ -20,7 +20,7 @@ impl Books for Written {
 /// A ledger, and what it has written. A second one on the same books is the next life of the daemon.
 fn ledger(books: &Written) -> Ledger {
     let written = books.clone();
-    Ledger::new(Box::new(books.clone()), Arc::new(move |spend| locked(&written.0).push(spend)))
+    Ledger::new(Box::new(books.clone()), Arc::new(move |spend| locked(&written.0).push(spend)), elapsed())
 }
 
 struct Rig {
@@ -43,7 +43,9 @@ impl Rig {
         let payer =
             Payer { namespace: namespace.parse().unwrap(), agent: agent.parse().unwrap(), task: TaskId::new(1, task) };
         let agent = self.agents.get(&payer.agent).unwrap();
-        self.ledger.open(payer, &agent.terms, self.agents.budgets(), now_ms).map(Option::unwrap)
+        self.ledger
+            .open(payer, (agent.terms.llm, agent.terms.budget), self.agents.budgets(), now_ms)
+            .map(Option::unwrap)
     }
 }
 
@@ -116,5 +118,60 @@ fn whoever_has_no_budget_and_no_model_is_not_counted() {
     let books = Written::default();
     let payer = Payer { namespace: "n".parse().unwrap(), agent: "s".parse().unwrap(), task: TaskId::new(1, 1) };
     let agent = agents.get(&payer.agent).unwrap().clone();
-    assert!(matches!(ledger(&books).open(payer, &agent.terms, agents.budgets(), 5), Ok(None)));
+    assert!(matches!(ledger(&books).open(payer, (agent.terms.llm, agent.terms.budget), agents.budgets(), 5), Ok(None)));
+}
+
+/// Books that get what was used when the test says so, as from a slow disk.
+struct Slow {
+    books: Written,
+    on_its_way: Written,
+    ledger: Ledger,
+    passed_ms: Arc<Mutex<u64>>,
+    budgets: Budgets,
+}
+
+impl Slow {
+    fn new(budgets: Budgets) -> Self {
+        let (books, on_its_way, passed_ms) = (Written::default(), Written::default(), Arc::new(Mutex::new(0)));
+        let (writes, passes) = (on_its_way.clone(), Arc::clone(&passed_ms));
+        let write = Arc::new(move |spend| locked(&writes.0).push(spend));
+        let ledger = Ledger::new(Box::new(books.clone()), write, Arc::new(move || *locked(&passes)));
+        Self { books, on_its_way, ledger, passed_ms, budgets }
+    }
+
+    fn open(&self, now_ms: u64) -> Result<Account, Over> {
+        let payer = Payer { namespace: "n".parse().unwrap(), agent: "a".parse().unwrap(), task: TaskId::new(1, 1) };
+        self.ledger.open(payer, (true, AgentBudgets::default()), &self.budgets, now_ms).map(Option::unwrap)
+    }
+
+    fn commit(&self) {
+        let spends = std::mem::take(&mut *locked(&self.on_its_way.0));
+        locked(&self.books.0).extend(spends.iter().cloned());
+        self.ledger.spent(&spends);
+    }
+}
+
+#[test]
+fn what_was_used_counts_before_it_is_durable_and_after() {
+    let task = Budget { tokens: Some(100), ..Budget::default() };
+    let slow = Slow::new(Budgets { task, ..Budgets::default() });
+    let account = slow.open(5).unwrap();
+    assert_eq!((account.meter().used)(tokens(60)), Ok(()));
+    account.close(Some(tokens(100)));
+    assert!(matches!(slow.open(6), Err(Over::ForGood(_))), "the books have none of it yet");
+    slow.commit();
+    assert!(matches!(slow.open(7), Err(Over::ForGood(_))), "and now all of it");
+    assert!(locked(&slow.ledger.state).tasks.is_empty(), "nothing is kept of a task that is in the books");
+}
+
+#[test]
+fn what_is_used_after_midnight_counts_before_it_is_durable() {
+    let day = Budget { tokens: Some(100), ..Budget::default() };
+    let slow = Slow::new(Budgets { day, ..Budgets::default() });
+    let account = slow.open(DAY_MS - 5).unwrap();
+    *locked(&slow.passed_ms) = 10;
+    assert_eq!((account.meter().used)(tokens(100)), Ok(()));
+    let until_ms = 2 * DAY_MS;
+    let over = slow.open(DAY_MS + 6).err();
+    assert!(matches!(&over, Some(Over::Today { until_ms: found, .. }) if *found == until_ms), "{over:?}");
 }

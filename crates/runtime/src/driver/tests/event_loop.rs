@@ -9,12 +9,15 @@ use relaymesh_core::task::{Status, request::Request as Asked};
 use relaymesh_store::{Batch, Error as StoreError, Store as _, memory::MemoryReader, memory::MemoryStore};
 use std::sync::{Arc, Mutex, mpsc};
 
+/// Makes a submit of one step.
+type Submits = Box<dyn FnMut(&str, Until) -> Command>;
+
 /// A loop, and the store that its batches go to.
 struct Loop {
     turns: EventLoop<MemoryReader, TestWorld>,
     store: MemoryStore,
     levers: Arc<Mutex<Levers>>,
-    rig_commands: Box<dyn FnMut(&str, Until) -> Command>,
+    submits: Submits,
 }
 
 impl Loop {
@@ -22,14 +25,14 @@ impl Loop {
         let mut rig = Rig::with(config.clone());
         let engine = super::Engine::new(rig.disk.reader(), TestWorld(Arc::clone(&rig.levers), Vec::new()), config);
         let (store, levers) = (rig.store.take().unwrap(), Arc::clone(&rig.levers));
-        let rig_commands = Box::new(move |agent: &str, until| {
+        let submits = Box::new(move |agent: &str, until| {
             rig.submit_command(&Asked::single(name(agent), Some(serde_json::json!({ "n": 1 }))), until)
         });
-        Self { turns: EventLoop::new(engine.unwrap()), store, levers, rig_commands }
+        Self { turns: EventLoop::new(engine.unwrap()), store, levers, submits }
     }
 
     fn send(&mut self, agent: &str, until: Until) -> Answered {
-        let command = (self.rig_commands)(agent, until);
+        let command = (self.submits)(agent, until);
         let (answer, answered) = mpsc::channel();
         let reply = Box::new(move |result| answer.send(result).unwrap_or_default());
         self.turns.handle_request(Request { caller: caller(), command, reply });
@@ -121,7 +124,7 @@ fn a_full_batch_waits_for_the_writer_and_not_in_a_circle() {
 #[test]
 fn what_changes_nothing_is_answered_without_the_writer() {
     let mut turns = Loop::new(Config::default());
-    let command = (turns.rig_commands)("echo", Until::Accepted);
+    let command = (turns.submits)("echo", Until::Accepted);
     let ask = |turns: &mut Loop| {
         let (answer, answered) = mpsc::channel();
         let reply = Box::new(move |result| answer.send(result).unwrap_or_default());
