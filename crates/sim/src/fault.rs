@@ -27,11 +27,13 @@ pub enum Fault {
     IoError,
     /// Reads fail now and then for a while.
     FailingReads,
+    /// A provider turns all attempts of its agents away for a while.
+    RateLimit,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Kill,
         Self::KillInWrite,
         Self::Stop,
@@ -43,6 +45,7 @@ impl Fault {
         Self::FullDisk,
         Self::IoError,
         Self::FailingReads,
+        Self::RateLimit,
     ];
 
     /// Whether the process has to start again after it.
@@ -55,7 +58,8 @@ impl Fault {
             | Self::Drift
             | Self::SlowDisk
             | Self::FullDisk
-            | Self::FailingReads => false,
+            | Self::FailingReads
+            | Self::RateLimit => false,
         }
     }
 }

@@ -26,6 +26,7 @@ mod node;
 mod plan;
 mod report;
 mod rng;
+mod share;
 mod time;
 mod totals;
 mod trace;

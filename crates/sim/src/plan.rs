@@ -3,15 +3,19 @@
 use crate::{
     fault::Fault,
     rng::Rng,
-    time::{Ns, SECOND},
+    share::Shares,
+    time::{MS, Ns, SECOND},
 };
 use relaymesh_runtime::driver::Config;
+use relaymesh_store::Day;
 
 /// Everything that is decided before the first event.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// The driver's settings: small limits, so that they are reached.
     pub(crate) config: Config,
+    /// Which agents the node has, and what they may use.
+    pub(crate) shares: Shares,
     /// Attempts and requests that are decided before the writer is looked after, as in the driver's kernel thread.
     pub(crate) decisions_at_once: usize,
     /// A round of the process takes up to this long: some machines are slow, and then much can happen in between.
@@ -56,8 +60,10 @@ impl Plan {
         let break_ends = rng.between(120, 240) * SECOND;
         let work_ends = break_ends + 60 * SECOND;
         let weights = weights(rng);
+        let shares = Shares::new(rng);
         Self {
             config,
+            shares,
             decisions_at_once: size(rng.spread(1, 32)),
             round: rng.spread(50, 10_000) * 1_000,
             nodes: 1,
@@ -74,9 +80,18 @@ impl Plan {
             fault_gap: rng.between(2, 10) * SECOND,
             weights,
             loss_per_mille: rng.between(0, 40),
-            wall_start_ms: 1_700_000_000_000 + rng.between(0, 1_000_000_000),
+            wall_start_ms: wall_start_ms(rng, break_ends),
         }
     }
+}
+
+/// When the world begins: every third one has midnight (UTC) in its first phase, when a budget of the day begins anew.
+fn wall_start_ms(rng: &mut Rng, break_ends: Ns) -> u64 {
+    let somewhere_ms = 1_700_000_000_000 + rng.between(0, 1_000_000_000);
+    if !rng.chance(333) {
+        return somewhere_ms;
+    }
+    Day::of(somewhere_ms).end_ms() - rng.between(1_000, break_ends / MS)
 }
 
 /// Every seed has its own favourites. A restart mends so much that a world with kills in it hides whatever a world

@@ -52,6 +52,10 @@ pub struct Report {
     pub unknown_done: u64,
     /// Words that a fence refused.
     pub fenced: u64,
+    /// How often an agent was held.
+    pub holds: u64,
+    /// Attempts that were refused or ended because of a budget.
+    pub over_budget: u64,
 }
 
 /// Whether a run passed.
@@ -85,6 +89,8 @@ pub fn run(seed: u64) -> Report {
         unknown: world.tally.unknown,
         unknown_done: world.tally.settled,
         fenced: world.tally.fenced,
+        holds: world.tally.holds,
+        over_budget: world.tally.over_budget,
         faults: std::mem::take(&mut world.faults),
         trace: std::mem::replace(&mut world.trace, Trace::new()),
         history: std::mem::take(&mut world.history),

@@ -22,6 +22,10 @@ pub struct Totals {
     pub locks: u64,
     /// Steps that an answer has completed.
     pub answered: u64,
+    /// How often an agent was held.
+    pub holds: u64,
+    /// Attempts that were refused or ended because of a budget.
+    pub over_budget: u64,
     simulated: Ns,
     commands: u64,
     ops: u64,
@@ -46,6 +50,8 @@ impl Totals {
         self.messages += report.messages;
         self.locks += report.locks;
         self.answered += report.answered;
+        self.holds += report.holds;
+        self.over_budget += report.over_budget;
         self.healthy += report.healthy;
         self.healthy_done += report.healthy_done;
         self.unknown += report.unknown;
@@ -71,6 +77,8 @@ impl Totals {
         self.messages += other.messages;
         self.locks += other.locks;
         self.answered += other.answered;
+        self.holds += other.holds;
+        self.over_budget += other.over_budget;
         self.healthy += other.healthy;
         self.healthy_done += other.healthy_done;
         self.unknown += other.unknown;
@@ -110,8 +118,8 @@ impl Totals {
         );
         let _ = writeln!(
             text,
-            "{} tasks, {} messages, {} locks, {} steps completed by an answer, {} namespaces",
-            self.tasks, self.messages, self.locks, self.answered, self.namespaces
+            "{} tasks, {} messages, {} locks, {} steps completed by an answer, {} namespaces, {} holds, {} attempts over budget",
+            self.tasks, self.messages, self.locks, self.answered, self.namespaces, self.holds, self.over_budget
         );
         let _ = writeln!(
             text,

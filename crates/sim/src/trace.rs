@@ -95,6 +95,29 @@ pub enum What {
         /// Its fence.
         epoch: u32,
     },
+    /// An attempt that was about to begin may not.
+    Refused {
+        /// The task.
+        task: TaskId,
+        /// The step's place in it.
+        step: u16,
+    },
+    /// An attempt has given account of what it used.
+    Used {
+        /// The task.
+        task: TaskId,
+        /// The step's place in it.
+        step: u16,
+        /// Whether it may go on.
+        goes_on: bool,
+    },
+    /// An agent is held.
+    Held {
+        /// Which.
+        agent: String,
+        /// Until when, in the node's time.
+        until_ms: u64,
+    },
     /// A process runs.
     Started {
         /// The node.
@@ -201,6 +224,10 @@ impl fmt::Display for What {
             }
             Self::Op { pos, kind, about, call: None } => write!(f, "op {pos} {kind:?} of {about} by the driver"),
             Self::Begun { task, step, epoch } => write!(f, "work begins on step {step} of {task}, epoch {epoch}"),
+            Self::Refused { task, step } => write!(f, "step {step} of {task} may not begin"),
+            Self::Used { task, step, goes_on: true } => write!(f, "step {step} of {task} has used something"),
+            Self::Used { task, step, goes_on: false } => write!(f, "step {step} of {task} has used too much"),
+            Self::Held { agent, until_ms } => write!(f, "{agent} is held until {until_ms}"),
             Self::Started { node, life, pos } => write!(f, "node {node} starts life {life} at op {pos}"),
             Self::NotStarted { node } => write!(f, "node {node} could not start"),
             Self::Died { node, why, torn: None } => write!(f, "node {node} dies: {why}"),

@@ -12,10 +12,12 @@ fn pass(from: u64, to: u64) {
     }
     assert_eq!(totals.seeds, to - from);
     let (messages, locks, answered, made) = (totals.messages, totals.locks, totals.answered, totals.namespaces);
-    let enough = messages > 10_000 && locks > 3_000 && answered > 300 && made > 150;
+    let (holds, over_budget) = (totals.holds, totals.over_budget);
+    let enough = messages > 10_000 && locks > 3_000 && answered > 800 && made > 150;
     assert!(
-        enough,
-        "{messages} messages, {locks} locks, {answered} answers, {made} namespaces: too few to mean anything"
+        enough && holds > 500 && over_budget > 500,
+        "{messages} messages, {locks} locks, {answered} answers, {made} namespaces, {holds} holds, {over_budget} attempts over budget: \
+         too few to mean anything"
     );
 }
 

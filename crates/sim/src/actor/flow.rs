@@ -1,6 +1,10 @@
 //! Random graphs, written the way a user writes them.
 
-use crate::{node::REMOTE_AGENT, rng::Rng};
+use crate::{
+    node::REMOTE_AGENT,
+    rng::Rng,
+    share::{ASKED, COUNTED},
+};
 use relaymesh_core::task::request::Request;
 use serde_json::{Value, json};
 
@@ -46,7 +50,14 @@ pub(crate) fn item_input(index: u16) -> String {
 }
 
 fn random_step(name: &str, rng: &mut Rng) -> Value {
-    let agent = ["quick", "work", REMOTE_AGENT, "stuck"][rng.weighted(&[35, 30, 25, 10])];
+    let agent = match rng.weighted(&[30, 24, 22, 8, 10, 6]) {
+        0 => "quick",
+        1 => "work",
+        2 => REMOTE_AGENT,
+        3 => "stuck",
+        4 => COUNTED[rng.index(COUNTED.len())].0,
+        _ => ASKED[rng.index(ASKED.len())],
+    };
     let priority = ["high", "normal", "low"][rng.index(3)];
     let mut step = json!({
         "id": name,
@@ -61,7 +72,9 @@ fn random_step(name: &str, rng: &mut Rng) -> Value {
     if rng.chance(700) {
         step["input"] = json!({ "n": rng.between(0, 1_000_000) });
     }
-    if agent == "stuck" || rng.chance(150) {
+    if ASKED.contains(&agent) {
+        step["timeout_ms"] = json!(rng.spread(1_000, 30_000)); // an answer may come too late, or never
+    } else if agent == "stuck" || rng.chance(150) {
         step["timeout_ms"] = json!(rng.between(300, 6_000));
     }
     step

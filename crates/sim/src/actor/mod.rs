@@ -16,6 +16,7 @@ mod worker;
 pub(crate) use client::{Client, Next};
 pub(crate) use flow::item_input;
 pub(crate) use janitor::Janitor;
+pub(crate) use letter::AGENTS;
 pub(crate) use locker::Locker;
 pub(crate) use recipient::Recipient;
 pub(crate) use sender::Sender;

@@ -10,10 +10,12 @@ use crate::{
 use relaymesh_core::{
     content::Media,
     id::{ThreadId, WorkerId},
+    message::Message,
     name::Name,
     op::HeldMessage,
 };
 use relaymesh_runtime::driver::{Answer, Command, Delivery, MessageCommand};
+use std::collections::BTreeSet;
 
 const TRIES_MAX: u32 = 4;
 
@@ -48,25 +50,23 @@ impl Recipient {
         Self { agent, worker: WorkerId::new(2, index as u128 + 1), rng, jobs: Vec::new(), old: Vec::new(), jobs_max }
     }
 
-    /// Whether something waits, as far as anybody can read.
-    fn has_mail(&self, view: &View<'_>) -> bool {
-        let mut waiting = view.ledger.messages();
-        waiting.any(|(_, row)| row.draft.to == self.agent && row.is_deliverable(view.wall_ms))
+    /// Where something waits, as far as anybody can read.
+    fn mail(&mut self, view: &View<'_>) -> Option<Name> {
+        let is_mine = |row: &Message| row.draft.to == self.agent && row.is_deliverable(view.wall_ms);
+        let threads = view.ledger.threads.values();
+        let waiting = threads.filter(|rows| rows.messages.values().any(is_mine)).map(|rows| &rows.thread.namespace);
+        let places: Vec<&Name> = BTreeSet::from_iter(waiting).into_iter().collect();
+        self.rng.pick(&places).map(|place| (*place).clone())
     }
 
     fn take(&mut self, view: &View<'_>) -> Option<MessageCommand> {
         let curious = view.phase != Phase::Drain && self.rng.chance(100);
-        if self.jobs.len() >= self.jobs_max || !(curious || self.has_mail(view)) {
+        if self.jobs.len() >= self.jobs_max {
             return None;
         }
+        let namespace = self.mail(view).or_else(|| curious.then(|| name("default")))?;
         let lease_ms = self.rng.between(1_000, 8_000);
-        Some(MessageCommand::Take {
-            namespace: name("default"),
-            agent: self.agent.clone(),
-            worker: self.worker,
-            lease_ms,
-            only: None,
-        })
+        Some(MessageCommand::Take { namespace, agent: self.agent.clone(), worker: self.worker, lease_ms, only: None })
     }
 
     /// The word about a message whose time has come.

@@ -15,16 +15,21 @@ const OPS_BEYOND: usize = 8;
 /// Keys that sweeps let go of in one batch, which takes no op: two janitors, each of whom may have asked again.
 const KEYS_SWEPT: usize = 4 * 64;
 
+/// Agents of the node whose attempts take places.
+const AGENTS_WITH_PLACES: usize = 1 + crate::share::COUNTED.len();
+
 #[derive(Debug)]
 pub(crate) struct Bounded {
     config: Config,
+    /// Questions that may be asked in one turn.
+    questions_max: usize,
     idle: u32,
     unasked: u32,
 }
 
 impl Bounded {
-    pub(crate) fn new(config: &Config) -> Self {
-        Self { config: config.clone(), idle: 0, unasked: 0 }
+    pub(crate) fn new(config: &Config, decisions_at_once: usize) -> Self {
+        Self { config: config.clone(), questions_max: decisions_at_once, idle: 0, unasked: 0 }
     }
 }
 
@@ -36,20 +41,20 @@ impl Invariant for Bounded {
     fn turn(&mut self, turn: &Turn) -> Verdict {
         let (sizes, config) = (turn.sizes, &self.config);
         // Whoever holds a place at the start, ends an attempt or is given the place of one is not asked to wait for the next batch.
-        let ops_max = config.batch_ops_max + 3 * config.slots + OPS_BEYOND;
+        let ops_max = config.batch_ops_max + 3 * config.slots + self.questions_max + OPS_BEYOND;
         // Live: in the window, under way, or changed in one of two batches.
         let tasks_max = config.queue_capacity + sizes.parked + sizes.attempts + 2 * ops_max;
         let limits = [
             ("ready steps in the window", sizes.window, config.queue_capacity),
-            // One agent of the node has pools.
-            ("steps that wait for a place", sizes.parked, Sizes::PARKED_MAX),
+            ("steps that wait for a place", sizes.parked, AGENTS_WITH_PLACES * Sizes::PARKED_MAX),
             ("own attempts", sizes.own, config.slots),
             ("ops in the open batch", sizes.open_ops, ops_max),
             ("ops in a batch", turn.handed_ops.unwrap_or(0), ops_max),
             ("live tasks", sizes.tasks, tasks_max),
             ("scopes other than tasks", sizes.scopes, 2 * ops_max),
             ("keys that no reader sees", sizes.keys, 2 * (ops_max + KEYS_SWEPT)),
-            ("attempts to start", sizes.to_start, config.slots),
+            // A step that is asked takes no slot, and is asked again after every start.
+            ("attempts to start", sizes.to_start, config.slots + sizes.attempts),
             ("outcomes to tell again", sizes.untold, 2 * ops_max),
         ];
         for (what, found, limit) in limits {

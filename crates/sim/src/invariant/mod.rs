@@ -5,9 +5,12 @@
 //! (`Invariant::start`), and everything once it should be at rest (`Invariant::rest`). Cheap checks are made all the
 //! time, costly ones at starts and at the end. The first that is broken ends the run.
 
+mod asked;
 mod bounded;
+mod budget;
 mod durable;
 mod fence;
+mod held;
 mod honest;
 mod monotone;
 mod once;
@@ -18,13 +21,17 @@ mod rebuild;
 use crate::{
     call::Call,
     ledger::{Ledger, OpSeen},
+    node::Attempt,
+    plan::Plan,
+    share::Shares,
     time::Ns,
 };
+use relaymesh_core::name::Name;
 use relaymesh_runtime::{
-    driver::{Answer, Config, Error, Sizes},
-    world::Work,
+    driver::{Answer, Error, Sizes},
+    world::{Outcome, Work},
 };
-use relaymesh_store::memory::MemoryReader;
+use relaymesh_store::{Spend, memory::MemoryReader};
 
 /// `Err` says what was found.
 pub(crate) type Verdict = Result<(), String>;
@@ -49,6 +56,14 @@ pub(crate) trait Invariant {
         Ok(())
     }
 
+    /// Something about what attempts use. `wall_ms` is the node's time.
+    fn account(&mut self, _what: &Accounting<'_>, _wall_ms: u64) -> Verdict {
+        Ok(())
+    }
+
+    /// An agent is held.
+    fn held(&mut self, _hold: &Hold) {}
+
     /// A process has made a round.
     fn turn(&mut self, _turn: &Turn) -> Verdict {
         Ok(())
@@ -72,6 +87,38 @@ pub(crate) trait Invariant {
     fn rest(&mut self, _look: &mut Look<'_>, _rest: &Rest) -> Verdict {
         Ok(())
     }
+}
+
+/// Something about what attempts use.
+pub(crate) enum Accounting<'a> {
+    /// An attempt that is counted begins, and may run for so long.
+    Opened { work: &'a Work, time_ms: Option<u64> },
+    /// An attempt was about to begin and may not.
+    Refused { work: &'a Work, outcome: &'a Outcome },
+    /// The provider has turned an attempt away.
+    TurnedAway { attempt: Attempt },
+    /// An attempt has given account, and was told whether it may go on.
+    Used { work: &'a Work, goes_on: bool },
+    /// An attempt that is counted is over.
+    Closed { attempt: Attempt },
+    /// This was handed over to be written down. Unless `is_sure`, a read failed meanwhile.
+    Spent { spend: &'a Spend, is_sure: bool },
+    /// The agents have other shares.
+    Configured(&'a Shares),
+}
+
+/// An agent is held.
+pub(crate) struct Hold {
+    pub(crate) agent: Name,
+    /// Who serves it.
+    pub(crate) provider: String,
+    /// Whether it is meant for itself, and not for all agents of its provider.
+    pub(crate) alone: bool,
+    /// Until when, in the node's time.
+    pub(crate) until_ms: u64,
+    /// What time it was for the node.
+    pub(crate) wall_ms: u64,
+    pub(crate) now: Ns,
 }
 
 /// The disk, and what the ledger knows of it.
@@ -117,7 +164,8 @@ pub(crate) struct Invariants {
 }
 
 impl Invariants {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let config = &plan.config;
         let all: Vec<Box<dyn Invariant>> = vec![
             Box::new(honest::Honest::new(config)),
             Box::new(fence::Fence::new(config)),
@@ -127,7 +175,10 @@ impl Invariants {
             Box::new(durable::Durable::default()),
             Box::new(rebuild::Rebuild::default()),
             Box::new(progress::Progress),
-            Box::new(bounded::Bounded::new(config)),
+            Box::new(bounded::Bounded::new(config, plan.decisions_at_once)),
+            Box::new(budget::Budgets::new(&plan.shares)),
+            Box::new(held::Held::new(&plan.shares)),
+            Box::new(asked::Asked::default()),
         ];
         Self { all, broken: None }
     }
@@ -147,6 +198,14 @@ impl Invariants {
 
     pub(crate) fn work(&mut self, work: &Work, ledger: &Ledger) {
         self.ask(|invariant| invariant.work(work, ledger));
+    }
+
+    pub(crate) fn account(&mut self, what: &Accounting<'_>, wall_ms: u64) {
+        self.ask(|invariant| invariant.account(what, wall_ms));
+    }
+
+    pub(crate) fn held(&mut self, hold: &Hold) {
+        self.all.iter_mut().for_each(|invariant| invariant.held(hold));
     }
 
     pub(crate) fn turn(&mut self, turn: &Turn) {

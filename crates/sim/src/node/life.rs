@@ -3,22 +3,32 @@
 //! [`Life::turn`] does what the driver's kernel thread does around [`EventLoop`]: hand in what has come, make a turn, pass
 //! the batch on. The writer is the simulated disk, so between any two turns time passes, and a kill may fall there.
 
-use super::{outside::Outside, panel::Shared, reader::FaultyReader};
+use super::{outside::Outside, panel::Shared, reader::FaultyReader, running::Running};
 use crate::time::{MS, Ns};
+use relaymesh_core::id::StepId;
 use relaymesh_runtime::{
     driver::{Config, Engine, EventLoop, Next, Request, Sizes, Turn},
     world::{Finished, World as _},
 };
 use relaymesh_store::{
-    Batch, Error as StoreError, Reader as _, Store as _,
+    Batch, Error as StoreError, Reader as _, Spend, Store as _,
     memory::{Disk, MemoryStore},
 };
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+/// One attempt: its step and its fence.
+pub(crate) type Attempt = (StepId, u32);
 
 /// What reaches the kernel thread.
 pub(crate) enum Input {
     Request(Request),
     Finished(Finished),
+    Spent(Spend),
+    /// Its agents have others shares.
+    Refresh,
     Committed(Result<(), StoreError>),
     Close,
 }
@@ -41,6 +51,8 @@ pub(crate) struct Life {
     turns: EventLoop<FaultyReader, Outside>,
     store: MemoryStore,
     pub(crate) inputs: VecDeque<Input>,
+    /// Attempts under way that are counted.
+    pub(crate) running: BTreeMap<Attempt, Running>,
     /// What the disk is writing.
     pub(crate) writing: Option<Arc<Batch>>,
     /// Whether a round is on the agenda.
@@ -55,12 +67,14 @@ impl Life {
         let store = disk.open()?;
         let mut reader = FaultyReader::new(store.reader()?, panel.clone());
         let floor_ms = reader.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
-        let engine = Engine::new(reader, Outside::new(panel.clone(), floor_ms), config.clone())?;
+        let books = FaultyReader::new(store.reader()?, panel.clone());
+        let engine = Engine::new(reader, Outside::new(panel.clone(), floor_ms, books), config.clone())?;
         Ok(Self {
             number,
             turns: EventLoop::new(engine),
             store,
             inputs: VecDeque::new(),
+            running: BTreeMap::new(),
             writing: None,
             turn_due: false,
             wake: None,
@@ -92,6 +106,8 @@ impl Life {
         match input {
             Input::Request(request) => self.turns.handle_request(request),
             Input::Finished(finished) => self.turns.handle_finished(finished),
+            Input::Spent(spend) => self.turns.handle_spent(spend),
+            Input::Refresh => self.turns.handle_refresh(),
             Input::Committed(result) => {
                 let batch = self.turns.handle_committed(result);
                 self.hand_over(batch, turned);

@@ -6,14 +6,17 @@ mod life;
 mod outside;
 mod panel;
 mod reader;
+mod running;
 
-pub(crate) use life::{Input, Life, Turned};
-pub(crate) use outside::{REMOTE_AGENT, done};
-pub(crate) use panel::Shared;
+pub(crate) use life::{Attempt, Input, Life, Turned};
+pub(crate) use outside::{Begun, HeldNow, REMOTE_AGENT, Refused, done};
+pub(crate) use panel::{Busy, Shared};
+pub(crate) use running::Running;
 
 use crate::{
     call::CallId,
     rng::Rng,
+    share::Shares,
     time::{MS, Ns},
 };
 use relaymesh_core::id::{NodeId, StepId};
@@ -61,11 +64,11 @@ pub(crate) struct Ails {
 }
 
 impl Node {
-    pub(crate) fn new(index: usize, mut rng: Rng, wall_ms: u64) -> Self {
+    pub(crate) fn new(index: usize, mut rng: Rng, wall_ms: u64, shares: Shares) -> Self {
         let id = NodeId::new(wall_ms, index as u128 + 1);
         Self {
             disk: Disk::new(id),
-            panel: Shared::new(rng.fork(), wall_ms),
+            panel: Shared::new(rng.fork(), wall_ms, shares),
             rng,
             life: None,
             lives: 0,

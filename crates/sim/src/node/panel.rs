@@ -3,17 +3,22 @@
 //! The driver owns its world and its reader, so both reach the machine through this panel. The lock is never waited
 //! for: there is one thread.
 
-use crate::{call::CallId, rng::Rng, time::MS, time::Ns};
+use super::outside::{Begun, HeldNow, Refused};
+use crate::{call::CallId, rng::Rng, share::Shares, time::MS, time::Ns};
 use relaymesh_core::id::StepId;
 use relaymesh_runtime::{
     clock::Source,
     driver::{Answer, Error},
-    world::{Alert, Outcome, Work},
+    world::Alert,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use relaymesh_store::Spend;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 /// The machine as its process sees it.
-#[derive(Debug)]
 pub(crate) struct Panel {
     pub(crate) now: Ns,
     pub(crate) wall: Wall,
@@ -21,11 +26,28 @@ pub(crate) struct Panel {
     /// Reads that fail, of a thousand.
     pub(crate) reads_fail: u64,
     pub(crate) reads_failed: u64,
-    /// Work that was begun, with when and how it will end; `None`: never.
-    pub(crate) begun: Vec<(Work, Option<(Ns, Outcome)>)>,
+    /// Which agents there are.
+    pub(crate) shares: Shares,
+    /// Providers that turn everybody away.
+    pub(crate) busy: BTreeMap<String, Busy>,
+    /// Who is held, as it was last written down.
+    pub(crate) held: Option<Vec<u8>>,
+    pub(crate) held_now: Vec<HeldNow>,
+    pub(crate) begun: Vec<Begun>,
+    pub(crate) refused: Vec<Refused>,
+    /// What is to be written to the journal.
+    pub(crate) spent: Vec<Spend>,
     pub(crate) stopped: Vec<(StepId, u32)>,
     pub(crate) alerts: Vec<Alert>,
     pub(crate) answers: Vec<(CallId, Result<Answer, Error>)>,
+}
+
+/// A provider that has enough of us for a while.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Busy {
+    pub(crate) until: Ns,
+    /// Whether it says for how long.
+    pub(crate) says_until: bool,
 }
 
 /// The wall clock: how far it is from the monotonic one, and how fast it runs away.
@@ -37,11 +59,17 @@ pub(crate) struct Wall {
     drift_ppm: i64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Panel>>);
 
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
 impl Shared {
-    pub(crate) fn new(rng: Rng, wall_ms: u64) -> Self {
+    pub(crate) fn new(rng: Rng, wall_ms: u64, shares: Shares) -> Self {
         let shown_ms = i64::try_from(wall_ms).unwrap_or(0);
         Self(Arc::new(Mutex::new(Panel {
             now: 0,
@@ -49,7 +77,13 @@ impl Shared {
             rng,
             reads_fail: 0,
             reads_failed: 0,
+            shares,
+            busy: BTreeMap::new(),
+            held: None,
+            held_now: Vec::new(),
             begun: Vec::new(),
+            refused: Vec::new(),
+            spent: Vec::new(),
             stopped: Vec::new(),
             alerts: Vec::new(),
             answers: Vec::new(),

@@ -4,7 +4,8 @@ use super::{Event, World};
 use crate::{
     actor::Phase,
     fault::Fault,
-    node::{Ails, Input},
+    node::{Ails, Busy, Input},
+    share::COUNTED,
     time::{MS, Ns, SECOND},
     trace::What,
 };
@@ -61,6 +62,7 @@ impl World {
                 signed(slow / MS)
             }
             Fault::FailingReads => self.fail_reads(index, for_a_while),
+            Fault::RateLimit => self.limit_rate(index),
         };
         self.count(index, fault, much);
     }
@@ -101,6 +103,14 @@ impl World {
         signed(per_mille)
     }
 
+    fn limit_rate(&mut self, index: usize) -> i64 {
+        let (_, provider) = COUNTED[self.rng.index(COUNTED.len())];
+        let takes = self.rng.spread(1_000, 60_000) * MS;
+        let busy = Busy { until: self.agenda.now() + takes, says_until: self.rng.chance(700) };
+        self.nodes[index].panel.look().busy.insert(provider.to_owned(), busy);
+        signed(takes / MS)
+    }
+
     /// From now on nothing is broken.
     pub(super) fn heal(&mut self) {
         for index in 0..self.nodes.len() {
@@ -110,6 +120,7 @@ impl World {
             node.kill_in_write = false;
             let mut panel = node.panel.look();
             panel.reads_fail = 0;
+            panel.busy.clear();
             panel.drift(0);
             drop(panel);
             self.agenda.after(SECOND / 10, Event::Start { node: index });

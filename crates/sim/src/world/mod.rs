@@ -9,6 +9,7 @@
 //!   faults, load      load             nothing new       everything has ended, or PROGRESS is broken
 //! ```
 
+mod attempts;
 mod calls;
 mod faults;
 mod parties;
@@ -22,7 +23,7 @@ use crate::{
     history::History,
     invariant::Invariants,
     ledger::Ledger,
-    node::Node,
+    node::{Attempt, Node},
     plan::Plan,
     rng::Rng,
     time::{Agenda, Ns, SECOND},
@@ -49,6 +50,10 @@ pub(crate) enum Event {
     Start { node: usize },
     /// An agent is done.
     Outcome { node: usize, life: u64, finished: Finished },
+    /// An agent gives account of what it has used.
+    Use { node: usize, life: u64, attempt: Attempt },
+    /// An agent that was stopped is gone.
+    Stopped { node: usize, life: u64, attempt: Attempt },
     /// A command reaches its node.
     Arrive { call: CallId },
     /// A word reaches its caller.
@@ -109,13 +114,18 @@ pub(crate) struct Tally {
     pub(crate) settled: u64,
     /// Words that a fence refused.
     pub(crate) fenced: u64,
+    /// How often an agent was held.
+    pub(crate) holds: u64,
+    /// Attempts that were refused because a budget was used up, and attempts that were ended because they exceeded one.
+    pub(crate) over_budget: u64,
 }
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let plan = Plan::new(&mut rng);
-        let nodes: Vec<Node> = (0..plan.nodes).map(|n| Node::new(n, rng.fork(), plan.wall_start_ms)).collect();
+        let nodes: Vec<Node> =
+            (0..plan.nodes).map(|n| Node::new(n, rng.fork(), plan.wall_start_ms, plan.shares.clone())).collect();
         let clients: Vec<Client> = (0..plan.clients).map(|n| Client::new(n, rng.fork(), plan.think_ms)).collect();
         let workers: Vec<Worker> = (0..plan.workers).map(|n| Worker::new(n, rng.fork())).collect();
         let parties = parties::all(&plan, &mut rng);
@@ -130,7 +140,7 @@ impl World {
             calls: BTreeMap::new(),
             sent: 0,
             phase: Phase::Break,
-            invariants: Invariants::new(&plan.config),
+            invariants: Invariants::new(&plan),
             trace: Trace::new(),
             history: History::default(),
             faults: BTreeMap::new(),
@@ -190,6 +200,8 @@ impl World {
             Event::Kill { node, life } => self.kill_in_write(node, life),
             Event::Start { node } => self.start(node),
             Event::Outcome { node, life, finished } => self.outcome(node, life, finished),
+            Event::Use { node, life, attempt } => self.uses(node, life, attempt),
+            Event::Stopped { node, life, attempt } => self.close(node, life, attempt),
             Event::Arrive { call } => self.arrive(call),
             Event::Deliver { call, word } => self.deliver(call, &word),
             Event::Timeout { call } => self.time_out(call),
@@ -214,6 +226,7 @@ impl World {
             }
             Phase::Drain => {
                 self.note(What::Phase { name: "drain" });
+                self.lift_budgets();
                 self.agenda.after(LOOK_EVERY, Event::Settled { quiet: false });
             }
         }

@@ -9,7 +9,7 @@ use crate::{
     time::{MS, Ns},
     trace::What,
 };
-use relaymesh_runtime::world::{Alert, Finished};
+use relaymesh_runtime::world::Alert;
 use relaymesh_store::Error as StoreError;
 
 impl World {
@@ -20,6 +20,8 @@ impl World {
             Event::Turn { node, .. }
             | Event::Wake { node, .. }
             | Event::Written { node, .. }
+            | Event::Use { node, .. }
+            | Event::Stopped { node, .. }
             | Event::Outcome { node, .. } => *node,
             Event::Arrive { call } => self.calls.get(call)?.node,
             Event::Kill { .. }
@@ -87,12 +89,11 @@ impl World {
 
     /// Takes what the process has left on the panel.
     fn collect(&mut self, index: usize, life: u64) {
-        let jumped;
-        let (mut answers, begun, stopped) = {
+        let (alerts, mut answers) = {
             let mut panel = self.nodes[index].panel.look();
-            jumped = std::mem::take(&mut panel.alerts).iter().any(|alert| matches!(alert, Alert::ClockJump(_)));
-            (std::mem::take(&mut panel.answers), std::mem::take(&mut panel.begun), std::mem::take(&mut panel.stopped))
+            (std::mem::take(&mut panel.alerts), std::mem::take(&mut panel.answers))
         };
+        let jumped = alerts.iter().any(|alert| matches!(alert, Alert::ClockJump(_)));
         if jumped {
             let wall_ms = self.nodes[index].wall_ms();
             self.invariants.clock_alert(self.agenda.now(), wall_ms);
@@ -104,21 +105,7 @@ impl World {
         for (call, result) in answers {
             self.answered(index, call, result);
         }
-        for (work, ends) in begun {
-            self.invariants.work(&work, &self.ledgers[index]);
-            let hold = work.hold;
-            self.note(What::Begun { task: hold.step.task, step: hold.step.index, epoch: hold.epoch });
-            if let Some((takes, outcome)) = ends {
-                let finished = Finished::new(work.hold, outcome);
-                self.agenda.after(takes, Event::Outcome { node: index, life, finished });
-            }
-        }
-        for attempt in stopped {
-            // Not every agent can be stopped in time.
-            if self.nodes[index].rng.chance(800) {
-                self.nodes[index].silenced.insert(attempt);
-            }
-        }
+        self.collect_attempts(index, life);
     }
 
     fn follow(&mut self, index: usize, life: u64, turned: &Turned) {
@@ -201,14 +188,6 @@ impl World {
             trace.note(now, What::Op { pos: op.pos, kind: op.body.kind(), about: op.header.scope, call });
             history.durable(seen);
         });
-    }
-
-    pub(super) fn outcome(&mut self, index: usize, number: u64, finished: Finished) {
-        let node = &mut self.nodes[index];
-        let silenced = node.silenced.contains(&(finished.hold.step, finished.hold.epoch));
-        let Some(life) = node.life.as_mut().filter(|life| life.number == number && !silenced) else { return };
-        life.inputs.push_back(Input::Finished(finished));
-        self.soon(index);
     }
 
     pub(super) fn kill_in_write(&mut self, index: usize, number: u64) {

@@ -42,9 +42,9 @@ pub(super) fn done(call: &Call, command: &MessageCommand, answer: &Answer, ledge
             // Whoever names the message may find that it was sent before.
             if letter.message.is_some() { Ok(()) } else { wrote(call, &[Kind::SendMessage], ledger) }
         }
-        (MessageCommand::Take { agent, .. }, Answer::Taken(taken)) => match taken {
+        (MessageCommand::Take { namespace, agent, .. }, Answer::Taken(taken)) => match taken {
             Some(delivery) => handed_out(call, command, delivery, ledger),
-            None => nothing_waited(call, agent, None, ledger),
+            None => nothing_waited(call, (namespace, agent), None, ledger),
         },
         (MessageCommand::Acknowledge { thread, held }, Answer::Message { thread: of, message, state }) => {
             wrote(call, &[Kind::AcknowledgeMessage], ledger)?;
@@ -79,7 +79,7 @@ pub(super) fn done(call: &Call, command: &MessageCommand, answer: &Answer, ledge
 
 /// The delivery is durable as told, and nothing more urgent waited.
 fn handed_out(call: &Call, command: &MessageCommand, delivery: &Delivery, ledger: &Ledger) -> Verdict {
-    let MessageCommand::Take { agent, worker, .. } = command else { return Ok(()) };
+    let MessageCommand::Take { namespace, agent, worker, .. } = command else { return Ok(()) };
     wrote(call, &[Kind::DeliverMessage], ledger)?;
     let (thread, held) = (delivery.thread, delivery.held);
     let row = row(ledger, thread, held.message)?;
@@ -91,17 +91,21 @@ fn handed_out(call: &Call, command: &MessageCommand, delivery: &Delivery, ledger
     let is_it = delivery.draft == row.draft && row.draft.to == *agent;
     let there = delivery.content == ContentKey::new(row.content_pos, 0);
     ensure(is_it && there, || format!("but the durable message is {row:?}"))?;
-    nothing_waited(call, agent, Some(row), ledger)
+    nothing_waited(call, (namespace, agent), Some(row), ledger)
 }
 
 /// No message waited for the agent all the time that the call took; none that is more urgent than the one that it got.
-fn nothing_waited(call: &Call, agent: &Name, got: Option<&Message>, ledger: &Ledger) -> Verdict {
+fn nothing_waited(call: &Call, inbox: (&Name, &Name), got: Option<&Message>, ledger: &Ledger) -> Verdict {
+    let is_in = |thread: &ThreadId, row: &Message| {
+        let namespace = ledger.threads.get(thread).map(|rows| &rows.thread.namespace);
+        (namespace, &row.draft.to) == (Some(inbox.0), inbox.1)
+    };
     let waited = ledger.messages().find(|(thread, row)| {
         let past = ledger.past.message(*thread, row.draft.id);
         let before = past.and_then(|past| past.queued).is_some_and(|since| since <= call.sent);
         let urgent = got.is_none_or(|got| row.draft.priority < got.draft.priority);
         // A message that lives for a while may have been too old for a moment: of those nothing is said.
-        row.draft.to == *agent && before && urgent && row.due_ms <= call.wall_ms && row.expires_ms == 0
+        is_in(thread, row) && before && urgent && row.due_ms <= call.wall_ms && row.expires_ms == 0
     });
     ensure(waited.is_none(), || format!("but this one waited: {waited:?}"))
 }
