@@ -6,8 +6,7 @@ use crate::{call::call_of, ledger::OpSeen, share::ASKED};
 use relaymesh_core::{
     id::{StepId, TaskId, ThreadId},
     kernel::Rows,
-    message::Asks,
-    op::{Body, Scope},
+    op::{Body, Hold, Scope},
     task::{self, Status, Step, TaskRows},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +26,7 @@ pub(crate) struct Asked {
 
 #[derive(Debug, Clone, Copy)]
 struct Answered {
-    asks: Asks,
+    asks: Hold,
     /// Whether the step still waited.
     in_time: bool,
     call: Option<u64>,
@@ -64,12 +63,12 @@ impl Asked {
             let old = before.and_then(|rows| rows.messages.get(id));
             let Some(asks) = message.draft.asks else { continue };
             if old.is_none() && call_of(seen.op).is_none() {
-                let is_there = self.questions.insert((asks.task, asks.step, asks.epoch), true);
+                let is_there = self.questions.insert((asks.step.task, asks.step.index, asks.epoch), true);
                 ensure(is_there != Some(true), || format!("{asks:?} is asked again by op {}", seen.op.pos))?;
             }
             if message.answered_by.is_some() && old.is_some_and(|old| old.answered_by.is_none()) {
-                let rows = seen.ledger.tasks.get(&asks.task).map(|seen| &seen.rows);
-                let step = rows.and_then(|rows| rows.steps.get(usize::from(asks.step)));
+                let rows = seen.ledger.tasks.get(&asks.step.task).map(|seen| &seen.rows);
+                let step = rows.and_then(|rows| rows.steps.get(usize::from(asks.step.index)));
                 let in_time = step.is_some_and(|step| waits(step, &asks));
                 self.answered = Some(Answered { asks, in_time, call: call_of(seen.op) });
             }
@@ -93,7 +92,7 @@ impl Asked {
             match body {
                 task::Body::CompleteJob { .. } => {
                     let answers = last.is_some_and(|last| {
-                        last.in_time && (last.asks.task, last.asks.step) == (about, index) && waits(old, &last.asks)
+                        last.in_time && last.asks.step == (StepId { task: about, index }) && waits(old, &last.asks)
                     });
                     ensure(answers, || format!("{step} is done by op {} without an answer", seen.op.pos))?;
                 }
@@ -129,7 +128,7 @@ fn is_asked(step: &Step) -> bool {
 }
 
 /// Whether the step is held by the attempt that asked.
-fn waits(step: &Step, asks: &Asks) -> bool {
+fn waits(step: &Step, asks: &Hold) -> bool {
     step.status == Status::Running
         && step.epoch == asks.epoch
         && step.lease.as_ref().is_some_and(|lease| lease.token == asks.token)
