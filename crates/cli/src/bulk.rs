@@ -40,7 +40,7 @@ pub(crate) fn all<T>(
     mut tell: impl FnMut(&T, Result<&Answer, &Error>),
 ) -> Result<Outcome, Error> {
     let warn = |alert: Alert| output::note(&session::warning(&alert));
-    let link = Link::open(context, Missing::Refuse, None, warn)?.refreshed(context)?;
+    let link = Link::open(context, Missing::Refuse, (None, None), warn)?.refreshed(context)?;
     let mut progress = Progress::new(what, commands.len() as u64);
     let mut outcome = Outcome::default();
     let mut waiting: VecDeque<(T, Receiver<Result<Answer, Error>>)> = VecDeque::new();

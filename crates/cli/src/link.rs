@@ -12,7 +12,7 @@ use relaymesh_agents::{Agents, config::FILE};
 use relaymesh_api::{flow, local::Client};
 use relaymesh_core::task::spec::RetryPolicy;
 use relaymesh_runtime::{
-    driver::{Answer, Command, Event, Submit, Until},
+    driver::{Answer, Command, Submit, Until, Watcher},
     settings::Settings,
     world::Alert,
 };
@@ -47,11 +47,12 @@ pub(crate) enum Missing {
 }
 
 impl Link {
-    /// The root's daemon, started if there is none; with `--no-daemon`, a driver here that works on steps if it gets agents.
+    /// The root's daemon, started if there is none; with `--no-daemon`, a driver here that works on steps if it gets agents. What
+    /// `events` makes, once there is a driver, is told of everything that becomes durable from now on, until it returns `false`; it is dropped when the driver goes away.
     pub(crate) fn open(
         context: &Context,
         missing: Missing,
-        works_by: Option<&Agents>,
+        (works_by, events): (Option<&Agents>, Option<&dyn Fn() -> Watcher>),
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Result<Self, Error> {
         if missing == Missing::Refuse {
@@ -60,7 +61,8 @@ impl Link {
         if context.no_daemon {
             let settings = settings::load(&settings::layers(&context.root, &[]))?.settings;
             let store = Self::store(context, missing, &settings)?;
-            let session = Session::start(store, &context.caller, &settings, works_by.cloned(), Vec::new(), alert)?;
+            let watchers = events.map(|events| events()).into_iter().collect();
+            let session = Session::start(store, &context.caller, &settings, works_by.cloned(), watchers, alert)?;
             return Ok(Self::Here { session: Box::new(session), retry: settings.retry() });
         }
         let is_new = !root::exists(&context.root);
@@ -71,6 +73,9 @@ impl Link {
         if !started.was_there {
             let pid = started.client.pid();
             output::note(&format!("note: started the daemon (pid {pid}); `relaymesh down` stops it"));
+        }
+        if let Some(events) = events {
+            started.client.watch(events())?;
         }
         Ok(Self::Daemon { client: started.client, was_there: started.was_there })
     }
@@ -136,17 +141,6 @@ impl Link {
         }
     }
 
-    /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
-    pub(crate) fn watch(&self, watcher: impl FnMut(&Event) -> bool + Send + 'static) -> Result<(), Error> {
-        match self {
-            Self::Here { session, .. } => {
-                session.handle().watch(watcher);
-                Ok(())
-            }
-            Self::Daemon { client, .. } => client.watch(watcher),
-        }
-    }
-
     /// Ends what was begun here. A daemon goes on.
     pub(crate) fn finish<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         match self {
@@ -168,7 +162,7 @@ pub(crate) fn with<T>(
     act: impl FnOnce(&mut dyn FnMut(Command) -> Result<Answer, Error>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let warn = |alert: Alert| output::note(&session::warning(&alert));
-    let link = Link::open(context, missing, None, warn)?.refreshed(context)?;
+    let link = Link::open(context, missing, (None, None), warn)?.refreshed(context)?;
     let result = act(&mut |command| link.call(command));
     link.finish(result)
 }

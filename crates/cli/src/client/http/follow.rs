@@ -18,10 +18,13 @@ use std::{sync::Arc, thread};
 /// How often events may end before the task does: a daemon that restarts ends them.
 const ENDS_MAX: u32 = 5;
 
+/// Does what a start says.
+type Beginning = dyn FnOnce(&Remote) -> Result<(TaskId, Begin), Error> + Send;
+
 impl Follow for Http<'_> {
     fn follow(&self, start: &Start, tell: Tell) -> Result<(), Error> {
         let remote = Arc::clone(self.remote);
-        let begin: Box<dyn FnOnce(&Remote) -> Result<(TaskId, Begin), Error> + Send> = match start {
+        let begin: Box<Beginning> = match start {
             Start::Submit(submission) => {
                 let body = body(submission)?;
                 Box::new(move |remote| {

@@ -37,7 +37,7 @@ impl Rings for Here<'_> {
         let hears = |bell: &Bell, (step, epoch): &(Name, u32)| {
             bell.hears(&said(&self.context.root, task, step, *epoch, stream.as_str()))
         };
-        let heard = attempts.iter().fold(true, |heard, attempt| hears(&self.bell, attempt) && heard);
-        (!heard).then_some(bell::LOOK)
+        let unheard = attempts.iter().filter(|attempt| !hears(&self.bell, attempt)).count();
+        (unheard > 0).then_some(bell::LOOK)
     }
 }

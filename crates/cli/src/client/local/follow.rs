@@ -13,7 +13,7 @@ use crate::{
 };
 use relaymesh_core::{id::TaskId, name::Name};
 use relaymesh_runtime::{
-    driver::{Answer, Command},
+    driver::{Answer, Command, Event, Watcher},
     world::Alert,
 };
 use relaymesh_store::Reader as _;
@@ -35,11 +35,17 @@ impl Local<'_> {
         let alert = move |alert: Alert| {
             alerts.say(News::Alert(session::warning(&alert)));
         };
+        // In this order: the events of the start itself are told as well.
+        let events = || {
+            let told = tell.until_gone();
+            Box::new(move |event: &Event| told.say(News::Event(event.clone()))) as Watcher
+        };
         let works_by = if self.context.no_daemon { Some(self.agents()?) } else { None };
+        let work = (works_by, Some(&events as &dyn Fn() -> Watcher));
         let link = match start {
-            Start::Submit(_) => Link::open(self.context, Missing::Make, works_by, alert)?,
+            Start::Submit(_) => Link::open(self.context, Missing::Make, work, alert)?,
             Start::Wait(_) | Start::Redrive(..) => {
-                Link::open(self.context, Missing::Refuse, works_by, alert)?.refreshed(self.context)?
+                Link::open(self.context, Missing::Refuse, work, alert)?.refreshed(self.context)?
             }
         };
         *self.link.borrow_mut() = Some(link);
@@ -82,9 +88,6 @@ impl Follow for Local<'_> {
         }
         let link = self.link.borrow();
         let Some(link) = &*link else { return Err(link::gone()) };
-        // In this order: the events of the start itself are told as well.
-        let events = tell.until_gone();
-        link.watch(move |event| events.say(News::Event(event.clone())))?;
         // What was decided before the watch and is not durable yet has no event, so the end of a task that is there is asked for.
         // A submit needs no such question: its answer comes after everything before it.
         let end = tell.clone();

@@ -43,12 +43,11 @@ impl Tasks for Local<'_> {
 
     fn submit(&self, submission: &Submission) -> Result<Accepted, Error> {
         let warn = |alert: Alert| output::note(&session::warning(&alert));
-        let link = Link::open(self.context, Missing::Make, None, warn)?;
+        let link = Link::open(self.context, Missing::Make, (None, None), warn)?;
         let answer = self.agents().and_then(|agents| link.submitted(submission, agents));
-        match link.finish(answer)? {
-            Answer::Accepted { task, status, merged, class } => Ok(Accepted { task, status, merged, class }),
-            other => Err(link::unexpected(&other)),
-        }
+        let answer = link.finish(answer)?;
+        let Answer::Accepted { task, status, merged, class } = answer else { return Err(link::unexpected(&answer)) };
+        Ok(Accepted { task, status, merged, class })
     }
 
     fn change(&self, task: TaskId, change: &Change) -> Result<Changed, Error> {
@@ -64,12 +63,11 @@ impl Tasks for Local<'_> {
                 }
             }
         };
-        match self.give(Missing::Refuse, command)? {
-            Answer::Done { status } | Answer::Accepted { status, .. } | Answer::Ended { status, .. } => {
-                Ok(Changed { task, status })
-            }
-            other => Err(link::unexpected(&other)),
-        }
+        let answer = self.give(Missing::Refuse, command)?;
+        let (Answer::Done { status } | Answer::Accepted { status, .. } | Answer::Ended { status, .. }) = answer else {
+            return Err(link::unexpected(&answer));
+        };
+        Ok(Changed { task, status })
     }
 
     fn find(&self, text: &str) -> Result<TaskId, Error> {

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 /// Submits it and waits until it has ended, asks somebody, or takes too long.
 fn follow(submission: &Submission, agents: &Agents, patience: Duration, context: &Context) -> Result<TaskId, Error> {
     let warn = |alert: Alert| output::note(&session::warning(&alert));
-    let link = Link::open(context, Missing::Make, Some(agents), warn)?;
+    let link = Link::open(context, Missing::Make, (Some(agents), None), warn)?;
     let result = accepted(&link, submission, agents).and_then(|task| {
         let rows = root::read(&context.root)?.task(task)?;
         let asks = rows.is_some_and(|rows| rows.steps.iter().any(|step| step.status == Status::Waiting));
