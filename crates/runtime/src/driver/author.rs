@@ -2,7 +2,6 @@
 
 use super::{
     caller::Caller,
-    command::Answer,
     engine::Engine,
     event::{Event, StepEvent},
     scopes::refused,
@@ -38,7 +37,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let namespace = namespace.ok_or(Refusal::NoTask)?;
         let op = self.stamp(subject, namespace, caller)?;
         let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
-        let marks = marks(entry.rows.as_ref(), !self.watchers.is_empty());
+        let marks = marks(entry.rows.as_ref(), self.audience.is_watched());
         apply_task(&mut entry.rows, &op, &mut self.effects).map_err(refused)?;
         self.accept(task, op, marks, None);
         Ok(self.status(task))
@@ -60,7 +59,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.cache.insert_new(rows);
         }
         let asked_in = caller.asked_in.map(|context| context.span);
-        self.accept(task, op, marks(None, !self.watchers.is_empty()), asked_in);
+        self.accept(task, op, marks(None, self.audience.is_watched()), asked_in);
         Ok(pos)
     }
 
@@ -93,7 +92,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.open.after.touched.push(task);
             }
             if let (Some(marks), Some(rows)) = (marks, &entry.rows) {
-                self.open.after.events.push(Event { asked_in, ..event(&op, rows, &marks) });
+                self.open.after.audience.note_event(Event { asked_in, ..event(&op, rows, &marks) });
             }
         }
         self.take_up_effects(task, &op.body);
@@ -122,7 +121,11 @@ impl<R: Reader, W: World> Engine<R, W> {
                     self.attempts.end(step, epoch);
                     self.open.after.stops.push((step, epoch));
                 }
-                Effect::End { .. } => self.note_end(task),
+                Effect::End { .. } => {
+                    if let Some(rows) = self.cache.get(task).and_then(|entry| entry.rows.as_ref()) {
+                        self.audience.note_end(&rows.task, &mut self.open.after.audience);
+                    }
+                }
             }
         }
         // What an attempt's own end frees, besides what a stop does.
@@ -141,14 +144,6 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.effects.is_empty() {
             self.effects = effects;
         }
-    }
-
-    /// Whoever waits is told of this very end, once it is durable: the task may be redriven before that.
-    fn note_end(&mut self, task: TaskId) {
-        let Some(replies) = self.waiters.remove(&task) else { return };
-        let Some(rows) = self.cache.get(task).and_then(|entry| entry.rows.as_ref()) else { return };
-        let answer = Answer::Ended { task, status: rows.task.status, result_hash: rows.task.result_hash };
-        self.open.after.ended.push((task, answer, replies));
     }
 
     pub(super) fn status(&self, task: TaskId) -> Status {

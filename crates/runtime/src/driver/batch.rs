@@ -1,8 +1,8 @@
 //! The batch that is being decided, and the one that is on its way.
 
 use super::{
+    audience,
     command::{Answer, Error, Reply},
-    event::{Event, Posted},
 };
 use crate::world::{Finished, Hold};
 use relaymesh_core::{
@@ -38,8 +38,6 @@ pub(super) struct After {
     pub(super) starts: Vec<Hold>,
     /// Attempts that no longer count.
     pub(super) stops: Vec<(StepId, u32)>,
-    /// Whoever waited for a task when it ended, with the task and what they are told.
-    pub(super) ended: Vec<(TaskId, Answer, Vec<Reply>)>,
     /// Outcomes of the world's own agents that this batch writes down: if it is rolled back they are told again.
     pub(super) outcomes: Vec<Finished>,
     /// Leases of workers from outside that begin to run.
@@ -54,10 +52,7 @@ pub(super) struct After {
     pub(super) overflow: bool,
     /// Agents and lanes in which a step became ready that found no place: from now on the store can be asked for it.
     pub(super) passed: BTreeSet<(Name, Priority)>,
-    /// For those who watch.
-    pub(super) events: Vec<Event>,
-    /// For those who watch messages.
-    pub(super) posted: Vec<Posted>,
+    pub(super) audience: audience::Share,
     /// Steps that were asked for in it: if it is rolled back they are asked again.
     pub(super) asked: Vec<Hold>,
 }

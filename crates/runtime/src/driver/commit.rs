@@ -3,16 +3,13 @@
 use super::{
     ask::Question,
     batch::{After, InFlight, Open},
-    command::{Answer, Error, Reply},
+    command::{Error, Reply},
     engine::Engine,
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
 use relaymesh_core::{id::TaskId, lanes::Lanes, task::Status};
 use relaymesh_store::{Batch, Reader};
 use std::{collections::BTreeSet, sync::Arc};
-
-/// How long to wait before a full disk is tried again.
-const FULL_RETRY_MS: u64 = 1_000;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Takes the store's word about the batch that was given out last. A batch that is empty needs no store: say `Ok`.
@@ -44,7 +41,6 @@ impl<R: Reader, W: World> Engine<R, W> {
             touched_scopes: _,
             starts,
             stops,
-            ended,
             outcomes: _,
             leases,
             keys,
@@ -52,8 +48,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             wake_ms,
             overflow,
             passed,
-            events,
-            posted,
+            audience,
             asked: _,
         } = after;
         for key in keys {
@@ -61,27 +56,19 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.keys.remove(&key);
             }
         }
-        // Watchers first: whoever is answered has been told of everything that led there.
-        self.watchers.retain_mut(|watcher| events.iter().all(&mut *watcher));
-        self.listeners.retain_mut(|listener| posted.iter().all(&mut *listener));
+        // What was used counts before anybody is told of the position that it stands at.
         if !batch.spends.is_empty() {
             self.world.spent(&batch.spends);
         }
-        if !batch.ops.is_empty() {
-            self.followers.retain_mut(|follower| follower(batch.head.pos));
-        }
+        self.audience.tell(&audience, (!batch.ops.is_empty()).then_some(batch.head.pos));
         for (reply, answer) in replies {
             reply(answer);
         }
-        for (_, answer, replies) in ended {
-            for reply in replies {
-                reply(Ok(answer.clone()));
-            }
-        }
+        audience.answer();
         for (step, epoch) in stops {
             self.world.stop(step, epoch);
         }
-        self.due_ms = earlier(self.due_ms, wake_ms);
+        self.timers.due_at(wake_ms);
         self.backlog |= overflow;
         for (agent, priority) in passed {
             self.park_of(&agent).pass(priority);
@@ -167,15 +154,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.windowed.clear();
         self.parked.clear();
         // Keys that no reader sees yet: their tasks never came to be.
-        let unborn: BTreeSet<TaskId> = self.keys.drain().filter_map(|(_, (_, task))| task).collect();
-        self.compaction = None;
+        let uncreated: BTreeSet<TaskId> = self.keys.drain().filter_map(|(_, (_, task))| task).collect();
+        self.upkeep.undo();
         // Not looked at before the disk may have room again: a claim would only be rolled back too.
         self.backlog = false;
         self.fell_due = false;
         self.look_at_all = true;
-        let now = self.world.now();
-        self.due_ms = Some(now.wall_ms + FULL_RETRY_MS);
-        self.retry_at_ms = Some(now.mono_ms + FULL_RETRY_MS);
+        self.timers.undo(self.world.now());
         for after in [in_flight.after, open.after] {
             for (reply, _) in after.replies {
                 reply(Err(Error::DiskFull(detail.clone())));
@@ -183,9 +168,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             for hold in after.starts.into_iter().chain(after.leases) {
                 self.attempts.end(hold.step, hold.epoch);
             }
-            for (task, _, replies) in after.ended {
-                self.waiters.entry(task).or_default().extend(replies);
-            }
+            self.audience.undo(after.audience);
             self.untold.extend(after.outcomes);
             for hold in after.asked {
                 self.attempts.end(hold.step, hold.epoch); // and then it is found without an attempt, and asked again
@@ -194,56 +177,28 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.namespaces.remove(&name);
             }
         }
-        self.settle_waiters();
-        // Whoever waits for a task that never came to be would wait for ever: tell them.
-        for task in unborn {
-            for reply in self.waiters.remove(&task).into_iter().flatten() {
-                reply(Err(Error::DiskFull(detail.clone())));
-            }
-        }
-    }
-
-    /// A redrive that was undone leaves its task ended: whoever came to wait for it meanwhile is told so.
-    fn settle_waiters(&mut self) {
-        let mut tasks: Vec<TaskId> = self.waiters.keys().copied().collect();
-        tasks.sort_unstable();
-        for task in tasks {
-            let Ok(Some(rows)) = self.reader.task(task) else { continue };
-            let (status, result_hash) = (rows.task.status, rows.task.result_hash);
-            if status.is_terminal() {
-                for reply in self.waiters.remove(&task).into_iter().flatten() {
-                    reply(Ok(Answer::Ended { task, status, result_hash }));
-                }
-            }
-        }
+        self.audience.settle(&mut self.reader, uncreated, &Error::DiskFull(detail));
     }
 
     /// Something could not be read: outcomes that were not written down and leases that nobody watches are taken up
     /// again in a while.
     pub(super) fn look_again(&mut self) {
         let at_ms = self.world.now().mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
-        self.retry_at_ms = earlier(self.retry_at_ms, Some(at_ms));
+        self.timers.retry_at(at_ms);
     }
 
     fn poison(&mut self, in_flight: InFlight, why: &str) {
         self.world.alert(Alert::Poisoned(why.to_owned()));
         self.poisoned = Some(why.to_owned());
         let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
-        let mut waiting: Vec<Reply> = self.waiters.drain().flat_map(|(_, replies)| replies).collect();
-        waiting.extend(self.checkpoints.drain(..).map(|(_, reply)| reply));
+        let mut waiting: Vec<Reply> = self.audience.take_waiters();
+        waiting.extend(self.upkeep.take_asked());
         for after in [in_flight.after, open.after] {
             waiting.extend(after.replies.into_iter().map(|(reply, _)| reply));
-            waiting.extend(after.ended.into_iter().flat_map(|(_, _, replies)| replies));
+            waiting.extend(after.audience.into_waiters());
         }
         for reply in waiting {
             reply(Err(Error::Indeterminate(why.to_owned())));
         }
-    }
-}
-
-pub(super) fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

@@ -1,6 +1,6 @@
 //! Who runs next: the ready window, filled from offers and, when those have overflowed, from the store's queues.
 
-use super::{attempts::Worker, commit::earlier, engine::Engine};
+use super::{attempts::Worker, engine::Engine};
 use crate::world::{Alert, Hold, Pool, World};
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -67,7 +67,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.world.alert(Alert::Unreadable(error.to_string()));
         self.look_at_all = true;
         let again_ms = self.world.now().wall_ms.saturating_add(self.config.reclaim_scan_interval_ms);
-        self.due_ms = earlier(self.due_ms, Some(again_ms));
+        self.timers.due_at(Some(again_ms));
     }
 
     /// Claims a step that stood in a queue here.

@@ -3,21 +3,18 @@
 use super::{
     ask::asker,
     attempts::Attempts,
+    audience::{Audience, Watcher},
     batch::{InFlight, Open},
     cache::Cache,
     caller::Caller,
-    command::Reply,
-    commit::earlier,
     event::{Event, Posted},
-    life::Compaction,
     namespaces,
     parked::Parked,
     scopes::Scopes,
+    timers::{Timers, earlier},
+    upkeep::Upkeep,
 };
-use crate::{
-    clock::Now,
-    world::{Finished, Hold, World},
-};
+use crate::world::{Finished, Hold, World};
 use relaymesh_core::{
     content::CONTENT_BYTES_MAX,
     hlc::HlcClock,
@@ -84,14 +81,7 @@ pub struct Engine<R, W> {
     pub(super) scopes: Scopes,
     /// Every namespace that is there, those of batches on their way included.
     pub(super) namespaces: BTreeSet<Name>,
-    /// When this engine began.
-    pub(super) began: Now,
-    /// After a jump of the wall clock nothing runs out before this time, by the monotonic clock.
-    pub(super) put_off_until_ms: u64,
-    /// The last look at deadlines came late, and put leases off.
-    pub(super) was_late: bool,
-    /// When a delivery from before the start runs out after all.
-    pub(super) scopes_due_ms: Option<u64>,
+    pub(super) timers: Timers,
     pub(super) open: Open,
     pub(super) in_flight: Option<InFlight>,
     /// A batch that is durable, and nobody has been told yet.
@@ -101,14 +91,8 @@ pub struct Engine<R, W> {
     pub(super) newest_request: Option<RequestId>,
     /// What became of keys that no reader sees yet, with the batch that has it.
     pub(super) keys: HashMap<(Name, IdempotencyKey), (u64, Option<TaskId>)>,
-    /// Whoever waits for a checkpoint.
-    pub(super) checkpoints: Vec<(Caller, Reply)>,
-    /// What may be dropped, once this engine has made a checkpoint.
-    pub(super) compaction: Option<Compaction>,
-    pub(super) waiters: HashMap<TaskId, Vec<Reply>>,
-    pub(super) watchers: Vec<Watcher>,
-    pub(super) listeners: Vec<Listener>,
-    pub(super) followers: Vec<Follower>,
+    pub(super) upkeep: Upkeep,
+    pub(super) audience: Audience,
     pub(super) window: Lanes<(TaskId, u16)>,
     pub(super) windowed: BTreeSet<StepKey>,
     /// Whether the store may hold steps that are ready and not in the window.
@@ -121,8 +105,6 @@ pub struct Engine<R, W> {
     pub(super) served: Option<Name>,
     /// Ready steps of agents that had no place, by agent.
     pub(super) parked: BTreeMap<Name, Parked>,
-    /// When the store should be asked again what fell due.
-    pub(super) due_ms: Option<u64>,
     pub(super) attempts: Attempts,
     /// Attempts whose claims are durable, with the batch that may hold their input.
     pub(super) to_start: VecDeque<(Hold, Arc<Batch>)>,
@@ -130,20 +112,10 @@ pub struct Engine<R, W> {
     pub(super) untold: VecDeque<Finished>,
     /// Journal rows whose batch was rolled back.
     pub(super) unwritten: Vec<Spend>,
-    pub(super) retry_at_ms: Option<u64>,
     pub(super) effects: Vec<Effect>,
     pub(super) closing: bool,
     pub(super) poisoned: Option<String>,
 }
-
-/// Takes events; `false` ends the subscription.
-pub type Watcher = Box<dyn FnMut(&Event) -> bool + Send>;
-
-/// Takes news of messages; `false` ends the subscription.
-pub(super) type Listener = Box<dyn FnMut(&Posted) -> bool + Send>;
-
-/// Takes the position of the newest durable op; `false` ends the subscription.
-pub(super) type Follower = Box<dyn FnMut(u64) -> bool + Send>;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// A driver that goes on where the store stands: leases of dead processes are revoked, what is due is taken up.
@@ -158,7 +130,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let namespaces = namespaces::load(&mut reader)?;
         let node = head.chain.origin;
         let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
-        let began = world.now();
+        let timers = Timers::new(world.now());
         let mut engine = Self {
             window: Lanes::new(config.max_consecutive_high),
             config,
@@ -174,33 +146,24 @@ impl<R: Reader, W: World> Engine<R, W> {
             cache: Cache::default(),
             scopes: Scopes::default(),
             namespaces,
-            began,
-            put_off_until_ms: 0,
-            was_late: false,
-            scopes_due_ms: None,
+            timers,
             in_flight: None,
             durable: None,
             batches: 0,
             newest_request,
             keys: HashMap::new(),
-            checkpoints: Vec::new(),
-            compaction: None,
-            waiters: HashMap::new(),
-            watchers,
-            listeners: Vec::new(),
-            followers: Vec::new(),
+            upkeep: Upkeep::default(),
+            audience: Audience::new(watchers),
             windowed: BTreeSet::new(),
             backlog: true,
             fell_due: false,
             look_at_all: false,
             served: None,
             parked: BTreeMap::new(),
-            due_ms: Some(0),
             attempts: Attempts::default(),
             to_start: VecDeque::new(),
             untold: VecDeque::new(),
             unwritten: Vec::new(),
-            retry_at_ms: None,
             effects: Vec::new(),
             closing: false,
             poisoned: None,
@@ -244,17 +207,17 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
     pub fn watch(&mut self, watcher: impl FnMut(&Event) -> bool + Send + 'static) {
-        self.watchers.push(Box::new(watcher));
+        self.audience.watch(Box::new(watcher));
     }
 
     /// Tells `listener` of messages that wait or are over, from now on, until it returns `false`.
     pub fn listen(&mut self, listener: impl FnMut(&Posted) -> bool + Send + 'static) {
-        self.listeners.push(Box::new(listener));
+        self.audience.listen(Box::new(listener));
     }
 
     /// Tells `follower` where the log stands after every commit that added to it, until it returns `false`.
     pub fn follow(&mut self, follower: impl FnMut(u64) -> bool + Send + 'static) {
-        self.followers.push(Box::new(follower));
+        self.audience.follow(Box::new(follower));
     }
 
     /// Whether the batch being decided has room for more.
@@ -273,7 +236,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             && self.durable.is_none()
             && self.open.is_idle()
             && self.to_start.is_empty()
-            && self.checkpoints.is_empty()
+            && self.upkeep.is_idle()
     }
 
     /// The next batch for the store, if the last one is settled and there is anything to do. A batch may be empty:

@@ -14,8 +14,9 @@
 //! idle while a hundred commands are decided. So a turn decides a little, and between two turns the writer's word is heard.
 
 use super::{
+    audience::{Follower, Listener, Watcher},
     command::{Error, Request},
-    engine::{Config, Engine, Follower, Listener, Watcher},
+    engine::{Config, Engine},
     sizes::Sizes,
 };
 use crate::world::{Finished, World};

@@ -11,6 +11,7 @@ use super::{
     caller::Caller,
     command::{Answer, Error, LifeCommand},
     engine::Engine,
+    upkeep::Compacted,
 };
 use crate::world::World;
 use relaymesh_core::{
@@ -20,30 +21,11 @@ use relaymesh_core::{
     op::{ChainHead, Scope, Subject, log},
     task::{self, Refusal, Status, fail::shortened, spec::IdempotencyKey},
 };
-use relaymesh_store::{Head, IdempotencyRow, KeyPut, Reader, life::droppable};
-use std::collections::BTreeSet;
+use relaymesh_store::{Head, IdempotencyRow, KeyPut, Reader};
 
 /// Tasks, threads or keys in one go.
 const SWEEP_MAX: usize = 64;
-/// Ops that are looked at in one go.
-const COMPACT_MAX: usize = 256;
-
-/// Scopes that may be purged between a checkpoint and the end of its compaction.
-const PURGED_MAX: usize = 16_384;
 const NOTHING_TO_DROP: Answer = Answer::Compacted { ops: 0, pos: 0, horizon: 0 };
-
-/// What may be dropped.
-pub(super) struct Compaction {
-    /// Nothing above this.
-    horizon: u64,
-    /// The batch with the checkpoint. Until it is durable, a reader takes what was purged before it for live.
-    batch: u64,
-    /// Ops up to here were looked at. From the first on and in order: the op that purges a scope goes after all others
-    /// about it.
-    pos: u64,
-    /// Nothing about these: they were purged after the checkpoint.
-    purged: BTreeSet<Scope>,
-}
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Decides one command about what is over.
@@ -73,11 +55,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 return Err(Error::NotPurged(scope));
             }
         }
-        if let Some(compaction) = &mut self.compaction {
-            compaction.purged.insert(scope);
-        }
-        // Whoever made a checkpoint and does not go on costs no more than this.
-        self.compaction.take_if(|compaction| compaction.purged.len() > PURGED_MAX);
+        self.upkeep.note_purged(scope);
         Ok(())
     }
 
@@ -198,12 +176,10 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Makes the checkpoint that somebody waits for, as the last op of the batch: what it says is what the rows are then.
     pub(super) fn write_checkpoint(&mut self) {
-        let Some((caller, _)) = self.checkpoints.first() else { return };
-        let caller = caller.clone();
+        let Some(caller) = self.upkeep.first_asked().cloned() else { return };
         let answer = self.checkpoint(&caller);
-        for (_, reply) in std::mem::take(&mut self.checkpoints) {
-            self.open.after.replies.push((reply, answer.clone()));
-        }
+        let replies = self.upkeep.take_asked();
+        self.open.after.replies.extend(replies.map(|reply| (reply, answer.clone())));
     }
 
     fn checkpoint(&mut self, caller: &Caller) -> Result<Answer, Error> {
@@ -219,7 +195,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
         self.append(&op);
         self.open.batch.horizon = Some(pos);
-        self.compaction = Some(Compaction { horizon: pos, batch: self.batches + 1, pos: 0, purged: BTreeSet::new() });
+        self.upkeep.begin(pos, self.batches + 1);
         Ok(Answer::Compacted { ops: 0, pos: 0, horizon: pos })
     }
 
@@ -240,22 +216,9 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Looks at some ops and lets go of those that may go.
     fn compact(&mut self) -> Result<Answer, Error> {
         let settled = self.settled_batch();
-        let Some(Compaction { horizon, batch, pos, purged }) = &mut self.compaction else { return Ok(NOTHING_TO_DROP) };
-        let horizon = *horizon;
-        if *batch > settled {
-            return Ok(Answer::Compacted { ops: 0, pos: *pos, horizon });
-        }
-        let mut page = self.reader.ops(*pos, COMPACT_MAX).map_err(Error::Store)?;
-        page.retain(|op| op.pos <= horizon);
-        let reader = &mut self.reader;
-        let is_over = &mut |scope| Ok(!purged.contains(&scope) && !reader.is_live(scope)?);
-        let dropped = droppable(&page, is_over).map_err(Error::Store)?;
-        *pos = page.last().map_or(horizon, |op| op.pos);
-        let answer = Answer::Compacted { ops: dropped.ops, pos: *pos, horizon };
-        if *pos == horizon {
-            self.compaction = None;
-        }
+        let compacted = self.upkeep.compact(settled, &mut self.reader).map_err(Error::Store)?;
+        let Some(Compacted { dropped, pos, horizon }) = compacted else { return Ok(NOTHING_TO_DROP) };
         self.open.batch.runs.extend(dropped.runs);
-        Ok(answer)
+        Ok(Answer::Compacted { ops: dropped.ops, pos, horizon })
     }
 }

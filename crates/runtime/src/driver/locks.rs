@@ -57,7 +57,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         token: LeaseToken,
         conflicts: impl Fn(&Lock) -> bool,
     ) -> Result<(), Error> {
-        if self.world.now().mono_ms >= self.put_off_until_ms {
+        if !self.timers.is_put_off(self.world.now()) {
             return Ok(());
         }
         let Some(rows) = self.repository(scope)? else { return Ok(()) };

@@ -220,7 +220,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// because its holder may well be alive (D6).
     pub(super) fn expire_messages(&mut self, thread: ThreadId, now_ms: u64) -> Result<(), Error> {
         let now = self.world.now();
-        let began = self.began;
+        let began = self.timers.began();
         let Some(rows) = self.thread(Scope::Thread(thread))? else { return Ok(()) };
         let mut over = Vec::new();
         let mut again_ms = None;

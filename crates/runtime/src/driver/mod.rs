@@ -19,6 +19,7 @@
 
 mod ask;
 mod attempts;
+mod audience;
 mod author;
 mod batch;
 mod cache;
@@ -42,17 +43,20 @@ mod scopes;
 mod sizes;
 mod threads;
 mod ticks;
+mod timers;
+mod upkeep;
 mod verbs;
 
 #[cfg(test)]
 mod tests;
 
+pub use audience::Watcher;
 pub use caller::Caller;
 pub use command::{
     Answer, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply, Request,
     Submit, Until,
 };
-pub use engine::{Config, Engine, Watcher};
+pub use engine::{Config, Engine};
 pub use event::{Event, Posted, StepEvent};
 pub use event_loop::{EventLoop, Glance, Next, Turn};
 pub use meter::Meter;

@@ -98,7 +98,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.open.after.touched_scopes.push(scope);
         }
         // Also when nobody listens: somebody may by the time this is durable.
-        self.open.after.posted.extend(posted(entry.rows.as_ref(), &effects));
+        self.open.after.audience.note_posted(posted(entry.rows.as_ref(), &effects));
         self.append(&op);
         Ok(effects)
     }
@@ -152,7 +152,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Scopes are to be looked at again at this time.
     pub(super) fn look_at_scopes(&mut self, at_ms: u64) {
-        self.scopes_due_ms = super::commit::earlier(self.scopes_due_ms, Some(at_ms));
+        self.timers.scopes_at(at_ms);
     }
 
     /// Whether the batch has no room for what is due: then it is looked at again as soon as there is another one.
@@ -189,15 +189,20 @@ impl<R: Reader, W: World> Engine<R, W> {
 }
 
 /// Who has something to look at in their inbox, or need not look any more.
-fn posted(rows: Option<&Rows>, effects: &[Effect]) -> Vec<Posted> {
+fn posted<'a>(rows: Option<&'a Rows>, effects: &'a [Effect]) -> impl Iterator<Item = Posted> + 'a {
     use message::Effect::{Answered, End, Hand, Offer, Stop, Wake};
-    let Some(rows) = rows.and_then(Rows::thread) else { return Vec::new() };
-    let about = effects.iter().filter_map(|effect| match effect {
-        Effect::Thread(Offer { message } | Wake { message, .. } | End { message, .. }) => rows.messages.get(message),
+    let rows = rows.and_then(Rows::thread);
+    let about = effects.iter().filter_map(move |effect| match effect {
+        Effect::Thread(Offer { message } | Wake { message, .. } | End { message, .. }) => {
+            rows.and_then(|rows| Some((rows, rows.messages.get(message)?)))
+        }
         Effect::Thread(Hand { .. } | Stop { .. } | Answered { .. }) | Effect::Task(_) | Effect::Repository(_) => None,
     });
-    let namespace = &rows.thread.namespace;
-    about.map(|row| Posted { namespace: namespace.clone(), to: row.draft.to.clone(), due_ms: row.due_ms }).collect()
+    about.map(|(rows, row)| Posted {
+        namespace: rows.thread.namespace.clone(),
+        to: row.draft.to.clone(),
+        due_ms: row.due_ms,
+    })
 }
 
 /// The kernel's refusal in the words of the machine that made it.

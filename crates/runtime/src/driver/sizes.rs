@@ -47,7 +47,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             parked: self.parked.values().map(|parked| parked.lanes.len()).sum(),
             attempts: self.attempts.len(),
             own: self.attempts.own(),
-            waiters: self.waiters.values().map(Vec::len).sum(),
+            waiters: self.audience.waiting(),
             keys: self.keys.len(),
             to_start: self.to_start.len(),
             untold: self.untold.len(),

@@ -1,9 +1,10 @@
 //! The driver on two threads: one decides, one commits. What is done in which order is the business of [`EventLoop`].
 
 use super::{
+    audience::{Follower, Listener, Watcher},
     caller::Caller,
     command::{Answer, Command, Error, Request},
-    engine::{Config, Engine, Follower, Listener, Watcher},
+    engine::{Config, Engine},
     event::{Event, Posted},
     event_loop::{EventLoop, Glance, Next, Turn},
     meter::Meter,

@@ -1,6 +1,6 @@
 //! What time brings: retries fall due, approvals run out, attempts take too long, workers fall silent.
 
-use super::{attempts::Deadline, commit::earlier, engine::Engine};
+use super::{attempts::Deadline, engine::Engine, timers::earlier};
 use crate::world::{Alert, World};
 use relaymesh_core::{
     id::StepId,
@@ -10,16 +10,13 @@ use relaymesh_core::{
 use relaymesh_store::{Error, Queue, Reader};
 
 const PAGE: usize = 256;
-/// A deadline that was passed by more than this was not watched.
-const LATE_MS_MAX: u64 = 1_000;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// When to call [`Engine::handle_tick`], by the monotonic clock, if nothing else comes in. `None`: there is nothing
     /// to wait for, and an idle node uses no processor time.
     pub fn wake_at(&mut self) -> Option<u64> {
         let now = self.world.now();
-        let due = self.due_ms.map(|due_ms| now.mono_ms.saturating_add(due_ms.saturating_sub(now.wall_ms)));
-        let next = earlier(earlier(due, self.attempts.next_deadline_ms()), self.retry_at_ms);
+        let next = earlier(self.timers.next_ms(now), self.attempts.next_deadline_ms());
         next.filter(|_| self.has_room())
     }
 
@@ -34,11 +31,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             return; // a batch is on its way to the store; when it has come back there is room
         }
         let now = self.world.now();
-        if self.retry_at_ms.is_some_and(|at_ms| at_ms <= now.mono_ms) {
-            self.retry_at_ms = None;
+        if self.timers.take_retry(now) {
             self.take_up_rolled_back(now.mono_ms);
         }
-        if self.due_ms.is_some_and(|due_ms| due_ms <= now.wall_ms) {
+        if self.timers.is_due(now) {
             self.take_up_due(now.wall_ms);
         }
         if self.attempts.next_deadline_ms().is_some_and(|at_ms| at_ms <= now.mono_ms) {
@@ -55,26 +51,26 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         if let Err(error) = self.recover() {
             self.world.alert(Alert::Unreadable(error.to_string()));
-            self.retry_at_ms = Some(mono_ms.saturating_add(self.config.reclaim_scan_interval_ms));
+            self.timers.retry_at(mono_ms.saturating_add(self.config.reclaim_scan_interval_ms));
         }
     }
 
     fn take_up_due(&mut self, now_ms: u64) {
         self.fell_due = true;
         self.backlog |= std::mem::take(&mut self.look_at_all);
-        self.scopes_due_ms = None;
+        self.timers.begin_look();
         let later_ms = now_ms.saturating_add(self.config.reclaim_scan_interval_ms);
         let mut look = || {
             self.deny_unanswered(now_ms)?;
             let next_ms = if self.expire_scopes(now_ms)? { None } else { Some(later_ms) };
-            Ok(earlier(earlier(next_ms, self.scopes_due_ms), self.reader.next_due(now_ms)?))
+            Ok(earlier(earlier(next_ms, self.timers.scopes_due_ms()), self.reader.next_due(now_ms)?))
         };
         let next_ms: Result<_, Error> = look();
         let next_ms = next_ms.unwrap_or_else(|error| {
             self.world.alert(Alert::Unreadable(error.to_string()));
             Some(later_ms)
         });
-        self.due_ms = earlier(next_ms, self.world.held_until());
+        self.timers.end_look(earlier(next_ms, self.world.held_until()));
     }
 
     /// Approvals that nobody gave in time are denied.
@@ -101,25 +97,24 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// A jump of the wall clock puts everything that runs out off by one round (R10), whoever is the first to notice it.
     pub(super) fn is_put_off(&mut self) -> bool {
-        let mono_ms = self.world.now().mono_ms;
+        let now = self.world.now();
         if let Some(jump) = self.world.jump() {
             self.world.alert(Alert::ClockJump(jump));
-            self.put_off_until_ms = mono_ms.saturating_add(self.config.reclaim_scan_interval_ms);
+            self.timers.put_off(now.mono_ms.saturating_add(self.config.reclaim_scan_interval_ms));
         }
-        mono_ms < self.put_off_until_ms
+        self.timers.is_put_off(now)
     }
 
     /// We come late to a deadline: this process was stopped, or the disk was slow for long. Workers may have spoken meanwhile, and their
-    /// words wait in line behind this very tick; so leases are put off by one round, as after a jump of the clock. By one: whoever is
-    /// always late reclaims all the same.
+    /// words wait in line behind this very tick; so leases are put off by one round, as after a jump of the clock.
     fn is_late(&mut self, mono_ms: u64) -> bool {
         let due_ms = self.attempts.next_deadline_ms().unwrap_or(mono_ms);
         let by_ms = mono_ms.saturating_sub(due_ms);
-        self.was_late = by_ms > LATE_MS_MAX && !self.was_late;
-        if self.was_late {
+        let is_late = self.timers.is_late(by_ms);
+        if is_late {
             self.world.alert(Alert::Late { by_ms });
         }
-        self.was_late
+        is_late
     }
 
     fn take_up_deadlines(&mut self, mono_ms: u64) {

@@ -1,9 +1,9 @@
 //! One function per command.
 
 use super::{
+    audience::ended,
     caller::Caller,
     command::{Answer, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
-    commit::earlier,
     engine::Engine,
 };
 use crate::world::{Finished, Hold, Outcome, Weighed, World};
@@ -36,7 +36,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Message(command) => self.message(&caller, command),
             Command::Note { event, namespace, about } => self.note(&caller, event, namespace, about),
             Command::CreateNamespace { name, about } => self.create_namespace(&caller, name, about),
-            Command::Life(LifeCommand::Checkpoint) => return self.checkpoints.push((caller, reply)),
+            Command::Life(LifeCommand::Checkpoint) => return self.upkeep.ask(caller, reply),
             Command::Life(command) => self.life(&caller, command),
             Command::Record { hold, artifact } => self.record(&caller, hold, artifact).map(done),
             Command::Claim { step, worker, lease_ms } => {
@@ -175,13 +175,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn wait(&mut self, task: TaskId, reply: Reply) {
         let answer = match self.cache.load(task, &mut self.reader) {
             Ok(Some(entry)) => match &entry.rows {
-                Some(rows) if rows.task.status.is_terminal() => {
-                    Ok(Answer::Ended { task, status: rows.task.status, result_hash: rows.task.result_hash })
-                }
-                Some(_) => {
-                    self.waiters.entry(task).or_default().push(reply);
-                    return;
-                }
+                Some(rows) if rows.task.status.is_terminal() => Ok(ended(&rows.task)),
+                Some(_) => return self.audience.wait(task, reply),
                 None => Err(Refusal::NoTask.into()),
             },
             Ok(None) => Err(Refusal::NoTask.into()),
@@ -248,7 +243,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let Some(until_ms) = self.world.hold(&agent, &reason, until_ms, alone) else {
                     return self.finish(caller, hold, Outcome::Failed { error: reason, retryable: true });
                 };
-                self.due_ms = earlier(self.due_ms, Some(until_ms));
+                self.timers.due_at(Some(until_ms));
                 self.world.alert(crate::world::Alert::Held { agent, reason: reason.clone(), until_ms });
                 let body = task::Body::YieldWork { held: hold.in_task(), reason: shortened(&reason) };
                 self.fenced(caller, hold, "yield", body)
