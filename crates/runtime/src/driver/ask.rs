@@ -68,7 +68,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let caller = self.itself.clone();
         match self.fits(&letter.content).and_then(|()| self.send(&caller, letter)) {
             Ok(_) => {
-                self.open.after.asked.push(hold);
+                self.open.after.attempts.note_asked(hold);
                 None
             }
             Err(Error::Store(error)) => {

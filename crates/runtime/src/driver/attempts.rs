@@ -1,21 +1,34 @@
-//! Attempts under way: which are this node's own, and when each runs out of time or of its lease.
+//! Attempts under way: who makes them, which of them are to be started, and outcomes that are not written down yet.
 //!
-//! All times here are of the monotonic clock (R10). Nothing here is durable: at a restart it is made again from the rows.
+//! Nothing here is durable: at a restart, and for what a roll-back undid, it is made again from the rows.
 
-use crate::world::Pool;
+mod deadlines;
+
+pub(super) use deadlines::Deadline;
+
+use crate::world::{Finished, Hold, Pool};
 use relaymesh_core::id::{StepId, WorkerId};
+use relaymesh_store::{Batch, Spend};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::Arc,
 };
 
-/// What is up with an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Deadline {
-    /// It has taken longer than its step allows.
-    Timeout,
-    /// Its worker has not been heard of for a full term.
-    Lease,
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    by_step: HashMap<StepId, Attempt>,
+    deadlines: BTreeSet<(u64, StepId, u32, Deadline)>,
+    own: usize,
+    /// Places that are taken, by pool.
+    taken: BTreeMap<Arc<str>, usize>,
+    /// Attempts whose claims are durable, with the batch that may hold their input.
+    to_start: VecDeque<(Hold, Arc<Batch>)>,
+    /// Outcomes whose batch was rolled back, to be told again.
+    untold: VecDeque<Finished>,
+    /// Journal rows whose batch was rolled back.
+    unwritten: Vec<Spend>,
+    /// Nothing is begun any more.
+    closing: bool,
 }
 
 #[derive(Debug)]
@@ -29,26 +42,64 @@ struct Attempt {
 
 /// Who makes the attempt.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Worker {
+enum Worker {
     /// This node's own agents.
     Own,
     /// A worker from outside, with its lease.
     Outside { worker: WorkerId, lease_ms: u64, deadline_ms: Option<u64> },
 }
 
+/// What a batch does about attempts.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
-    by_step: HashMap<StepId, Attempt>,
-    deadlines: BTreeSet<(u64, StepId, u32, Deadline)>,
-    own: usize,
-    /// Places that are taken, by pool.
-    taken: BTreeMap<Arc<str>, usize>,
+pub(super) struct Share {
+    /// Claims whose work may begin.
+    starts: Vec<Hold>,
+    /// Attempts that no longer count.
+    stops: Vec<(StepId, u32)>,
+    /// Leases of workers from outside that begin to run.
+    leases: Vec<Hold>,
+    /// Steps that were asked for.
+    asked: Vec<Hold>,
+    /// Outcomes of the world's own agents that are written down.
+    outcomes: Vec<Finished>,
+}
+
+impl Share {
+    /// The work of this claim may begin.
+    pub(super) fn note_start(&mut self, hold: Hold) {
+        self.starts.push(hold);
+    }
+
+    /// The attempt no longer counts.
+    pub(super) fn note_stop(&mut self, step: StepId, epoch: u32) {
+        self.stops.push((step, epoch));
+    }
+
+    /// The question of this step is sent.
+    pub(super) fn note_asked(&mut self, hold: Hold) {
+        self.asked.push(hold);
+    }
+
+    /// The outcome is written down.
+    pub(super) fn note_outcome(&mut self, finished: Finished) {
+        self.outcomes.push(finished);
+    }
 }
 
 impl Attempts {
     /// Whether there is a place in each of these.
     pub(super) fn has_room(&self, pools: &[Pool]) -> bool {
         pools.iter().all(|pool| self.taken.get(&pool.name).copied().unwrap_or(0) < pool.places)
+    }
+
+    /// Whether one more of this node's own may begin, if so many are possible at once.
+    pub(super) fn has_slot(&self, slots: usize) -> bool {
+        !self.closing && self.own < slots
+    }
+
+    /// Nothing is begun any more.
+    pub(super) fn close(&mut self) {
+        self.closing = true;
     }
 
     /// How many are this node's own.
@@ -65,8 +116,25 @@ impl Attempts {
         self.by_step.contains_key(&step)
     }
 
-    /// A claim was decided.
-    pub(super) fn begin(&mut self, step: StepId, epoch: u32, worker: Worker, pools: Vec<Arc<str>>) {
+    /// A claim of this node's own agents was decided. Its work begins once the batch is durable.
+    pub(super) fn begin_own(&mut self, hold: Hold, pools: Vec<Arc<str>>, share: &mut Share) {
+        self.begin(hold.step, hold.epoch, Worker::Own, pools);
+        share.starts.push(hold);
+    }
+
+    /// A claim of a worker from outside was decided. Its lease begins to run once the batch is durable.
+    pub(super) fn begin_outside(&mut self, hold: Hold, worker: WorkerId, lease_ms: u64, share: &mut Share) {
+        self.begin(hold.step, hold.epoch, Worker::Outside { worker, lease_ms, deadline_ms: None }, Vec::new());
+        share.leases.push(hold);
+    }
+
+    /// A durable lease of a worker from outside was found in the rows: it gets one full term.
+    pub(super) fn resume_outside(&mut self, hold: Hold, worker: WorkerId, lease_ms: u64, mono_ms: u64) {
+        self.begin(hold.step, hold.epoch, Worker::Outside { worker, lease_ms, deadline_ms: None }, Vec::new());
+        self.renew(hold.step, mono_ms);
+    }
+
+    fn begin(&mut self, step: StepId, epoch: u32, worker: Worker, pools: Vec<Arc<str>>) {
         // Whoever had the step has given it back in this very batch: what is left of that attempt goes first.
         if let Some(before) = self.by_step.get(&step).map(|attempt| attempt.epoch) {
             self.end(step, before);
@@ -76,27 +144,6 @@ impl Attempts {
             *self.taken.entry(pool.clone()).or_default() += 1;
         }
         self.by_step.insert(step, Attempt { epoch, worker, timeout_at_ms: None, pools });
-    }
-
-    /// Its work has begun: from now on it may take `timeout_ms`.
-    pub(super) fn set_timeout(&mut self, step: StepId, epoch: u32, at_ms: u64) {
-        if let Some(attempt) = self.by_step.get_mut(&step).filter(|attempt| attempt.epoch == epoch) {
-            attempt.timeout_at_ms = Some(at_ms);
-            self.deadlines.insert((at_ms, step, epoch, Deadline::Timeout));
-        }
-    }
-
-    /// A lease begins to run, or runs anew.
-    pub(super) fn renew(&mut self, step: StepId, now_ms: u64) {
-        let Some(attempt) = self.by_step.get_mut(&step) else { return };
-        let Worker::Outside { lease_ms, deadline_ms, .. } = &mut attempt.worker else { return };
-        if let Some(old) = deadline_ms.take() {
-            self.deadlines.remove(&(old, step, attempt.epoch, Deadline::Lease));
-        }
-        // One more than the term, so that the HLC is past the deadline too when this one passes.
-        let at_ms = now_ms.saturating_add(*lease_ms).saturating_add(1);
-        *deadline_ms = Some(at_ms);
-        self.deadlines.insert((at_ms, step, attempt.epoch, Deadline::Lease));
     }
 
     /// Every step on which the worker's lease runs: one whose claim is not durable yet has not begun.
@@ -140,29 +187,58 @@ impl Attempts {
         }
     }
 
-    /// The first deadline.
-    pub(super) fn next_deadline_ms(&self) -> Option<u64> {
-        self.deadlines.first().map(|(at_ms, ..)| *at_ms)
+    /// A durable claim whose work is to begin. Its input may be in `batch`.
+    pub(super) fn start(&mut self, hold: Hold, batch: Arc<Batch>) {
+        self.to_start.push_back((hold, batch));
     }
 
-    /// Takes out the first deadline if it has passed.
-    pub(super) fn pop_passed(&mut self, now_ms: u64) -> Option<(StepId, u32, Deadline)> {
-        let (at_ms, step, epoch, what) = *self.deadlines.first()?;
-        if at_ms > now_ms {
-            return None;
-        }
-        self.deadlines.pop_first();
-        Some((step, epoch, what))
+    /// The next claim whose work is to begin.
+    pub(super) fn pop_start(&mut self) -> Option<(Hold, Arc<Batch>)> {
+        self.to_start.pop_front()
     }
 
-    /// Puts a deadline off: the clock jumped, or the log's time is not there yet.
-    pub(super) fn put_off(&mut self, step: StepId, epoch: u32, what: Deadline, at_ms: u64) {
-        let Some(attempt) = self.by_step.get_mut(&step).filter(|attempt| attempt.epoch == epoch) else { return };
-        match (&mut attempt.worker, what) {
-            (Worker::Outside { deadline_ms, .. }, Deadline::Lease) => *deadline_ms = Some(at_ms),
-            (Worker::Own | Worker::Outside { .. }, Deadline::Timeout) => attempt.timeout_at_ms = Some(at_ms),
-            (Worker::Own, Deadline::Lease) => return,
+    /// How many claims are durable and their work has not begun.
+    pub(super) fn starts(&self) -> usize {
+        self.to_start.len()
+    }
+
+    /// An outcome could not be written down. It is to be told again.
+    pub(super) fn tell_again(&mut self, finished: Finished) {
+        self.untold.push_back(finished);
+    }
+
+    /// Outcomes that are to be told again. They are not kept here any more.
+    pub(super) fn take_untold(&mut self) -> VecDeque<Finished> {
+        std::mem::take(&mut self.untold)
+    }
+
+    /// How many outcomes are to be told again.
+    pub(super) fn untold(&self) -> usize {
+        self.untold.len()
+    }
+
+    /// Journal rows that are to be written again. They are not kept here any more.
+    pub(super) fn take_unwritten(&mut self) -> Vec<Spend> {
+        std::mem::take(&mut self.unwritten)
+    }
+
+    /// The batch is durable: leases begin to run, and work is to begin. Gives back what is to be stopped.
+    pub(super) fn settle(&mut self, share: Share, batch: &Arc<Batch>, mono_ms: u64) -> Vec<(StepId, u32)> {
+        for hold in share.leases {
+            self.renew(hold.step, mono_ms);
         }
-        self.deadlines.insert((at_ms, step, epoch, what));
+        self.to_start.extend(share.starts.into_iter().map(|hold| (hold, Arc::clone(batch))));
+        share.stops
+    }
+
+    /// The batch is rolled back. What it claimed was never begun; a step that it asked is found without an attempt and asked
+    /// again. What was used was used, whether there is room to write it down or not.
+    pub(super) fn undo(&mut self, share: Share, spends: impl IntoIterator<Item = Spend>) {
+        let Share { starts, stops: _, leases, asked, outcomes } = share;
+        for hold in starts.into_iter().chain(leases).chain(asked) {
+            self.end(hold.step, hold.epoch);
+        }
+        self.untold.extend(outcomes);
+        self.unwritten.extend(spends);
     }
 }

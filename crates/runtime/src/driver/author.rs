@@ -119,7 +119,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Effect::Stop { step, epoch } => {
                     let step = StepId { task, index: step };
                     self.attempts.end(step, epoch);
-                    self.open.after.stops.push((step, epoch));
+                    self.open.after.attempts.note_stop(step, epoch);
                 }
                 Effect::End { .. } => {
                     if let Some(rows) = self.cache.get(task).and_then(|entry| entry.rows.as_ref()) {

@@ -1,19 +1,13 @@
 //! The batch that is being decided, and the one that is on its way.
 
 use super::{
-    audience,
+    attempts, audience,
     command::{Answer, Error, Reply},
+    ready,
 };
-use crate::world::{Finished, Hold};
-use relaymesh_core::{
-    id::{StepId, TaskId},
-    lanes::Priority,
-    name::Name,
-    op::Scope,
-    task::spec::IdempotencyKey,
-};
+use relaymesh_core::{id::TaskId, name::Name, op::Scope, task::spec::IdempotencyKey};
 use relaymesh_store::{Batch, Content, ContentKey, Head};
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 /// What is decided and not yet given to the writer.
 pub(super) struct Open {
@@ -34,27 +28,15 @@ pub(super) struct After {
     pub(super) touched: Vec<TaskId>,
     /// Other scopes with changed rows, likewise.
     pub(super) touched_scopes: Vec<Scope>,
-    /// Claims whose work may begin.
-    pub(super) starts: Vec<Hold>,
-    /// Attempts that no longer count.
-    pub(super) stops: Vec<(StepId, u32)>,
-    /// Outcomes of the world's own agents that this batch writes down: if it is rolled back they are told again.
-    pub(super) outcomes: Vec<Finished>,
-    /// Leases of workers from outside that begin to run.
-    pub(super) leases: Vec<Hold>,
+    pub(super) attempts: attempts::Share,
+    pub(super) ready: ready::Share,
     /// Idempotency keys that no reader sees before this batch is durable.
     pub(super) keys: Vec<(Name, IdempotencyKey)>,
     /// Namespaces that were made in it: if it is rolled back they are not there.
     pub(super) namespaces: Vec<Name>,
     /// The earliest time at which something in it falls due.
     pub(super) wake_ms: Option<u64>,
-    /// Whether a step became ready that found no place in the window: from now on the store can be asked for it.
-    pub(super) overflow: bool,
-    /// Agents and lanes in which a step became ready that found no place: from now on the store can be asked for it.
-    pub(super) passed: BTreeSet<(Name, Priority)>,
     pub(super) audience: audience::Share,
-    /// Steps that were asked for in it: if it is rolled back they are asked again.
-    pub(super) asked: Vec<Hold>,
 }
 
 /// A batch that the writer has, or had: what follows from it is still to be done.

@@ -7,9 +7,9 @@ use super::{
     engine::Engine,
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
-use relaymesh_core::{id::TaskId, lanes::Lanes, task::Status};
+use relaymesh_core::{id::TaskId, task::Status};
 use relaymesh_store::{Batch, Reader};
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Takes the store's word about the batch that was given out last. A batch that is empty needs no store: say `Ok`.
@@ -35,22 +35,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Answers everybody and does everything that waited for the last commit.
     pub fn tell(&mut self) {
         let Some(InFlight { number, batch, after }) = self.durable.take() else { return };
-        let After {
-            replies,
-            touched,
-            touched_scopes: _,
-            starts,
-            stops,
-            outcomes: _,
-            leases,
-            keys,
-            namespaces: _,
-            wake_ms,
-            overflow,
-            passed,
-            audience,
-            asked: _,
-        } = after;
+        let After { replies, touched, touched_scopes: _, attempts, ready, keys, namespaces: _, wake_ms, audience } =
+            after;
         for key in keys {
             if self.keys.get(&key).is_some_and(|(batch, _)| *batch <= number) {
                 self.keys.remove(&key);
@@ -65,19 +51,12 @@ impl<R: Reader, W: World> Engine<R, W> {
             reply(answer);
         }
         audience.answer();
-        for (step, epoch) in stops {
+        let now = self.world.now();
+        for (step, epoch) in self.attempts.settle(attempts, &batch, now.mono_ms) {
             self.world.stop(step, epoch);
         }
         self.timers.due_at(wake_ms);
-        self.backlog |= overflow;
-        for (agent, priority) in passed {
-            self.park_of(&agent).pass(priority);
-        }
-        let now = self.world.now();
-        for hold in leases {
-            self.attempts.renew(hold.step, now.mono_ms);
-        }
-        self.to_start.extend(starts.into_iter().map(|hold| (hold, Arc::clone(&batch))));
+        self.ready.settle(ready);
         for task in touched {
             self.cache.settle(task, number);
         }
@@ -88,15 +67,15 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// decided can be given to the writer, which would otherwise stand idle while a large batch is worked off.
     pub fn start_some(&mut self, max: usize) -> bool {
         for _ in 0..max {
-            let Some((hold, batch)) = self.to_start.pop_front() else { return false };
+            let Some((hold, batch)) = self.attempts.pop_start() else { return false };
             self.start(hold, &batch);
         }
-        !self.to_start.is_empty()
+        self.has_starts()
     }
 
     /// Whether attempts wait to be begun.
     pub fn has_starts(&self) -> bool {
-        !self.to_start.is_empty()
+        self.attempts.starts() > 0
     }
 
     /// Begins an attempt whose claim is durable.
@@ -145,34 +124,21 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn rolled_back(&mut self, in_flight: InFlight, error: &relaymesh_store::Error) {
         let detail = error.to_string();
         self.world.alert(Alert::DiskFull(detail.clone()));
-        let mut open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
-        // What was used was used, whether there is room to write it down or not.
-        self.unwritten.extend(in_flight.batch.spends.iter().cloned().chain(std::mem::take(&mut open.batch.spends)));
+        let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
         self.cache.clear();
         self.scopes.clear();
-        self.window = Lanes::new(self.config.max_consecutive_high);
-        self.windowed.clear();
-        self.parked.clear();
+        self.ready.undo();
         // Keys that no reader sees yet: their tasks never came to be.
         let uncreated: BTreeSet<TaskId> = self.keys.drain().filter_map(|(_, (_, task))| task).collect();
         self.upkeep.undo();
-        // Not looked at before the disk may have room again: a claim would only be rolled back too.
-        self.backlog = false;
-        self.fell_due = false;
-        self.look_at_all = true;
         self.timers.undo(self.world.now());
-        for after in [in_flight.after, open.after] {
+        let spends = [in_flight.batch.spends.clone(), open.batch.spends];
+        for (after, spends) in [in_flight.after, open.after].into_iter().zip(spends) {
             for (reply, _) in after.replies {
                 reply(Err(Error::DiskFull(detail.clone())));
             }
-            for hold in after.starts.into_iter().chain(after.leases) {
-                self.attempts.end(hold.step, hold.epoch);
-            }
+            self.attempts.undo(after.attempts, spends);
             self.audience.undo(after.audience);
-            self.untold.extend(after.outcomes);
-            for hold in after.asked {
-                self.attempts.end(hold.step, hold.epoch); // and then it is found without an attempt, and asked again
-            }
             for name in after.namespaces {
                 self.namespaces.remove(&name);
             }

@@ -1,6 +1,6 @@
 //! Who runs next: the ready window, filled from offers and, when those have overflowed, from the store's queues.
 
-use super::{attempts::Worker, engine::Engine};
+use super::engine::Engine;
 use crate::world::{Alert, Hold, Pool, World};
 use relaymesh_core::{
     id::{StepId, TaskId},
@@ -21,37 +21,34 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let pools = self.pools(step);
         let has_place = self.attempts.has_room(pools);
-        let free = !self.closing && self.attempts.own() < self.config.slots;
-        if !pools.is_empty() && (!has_place || self.waits_for_place(&step.spec.agent)) {
+        let free = self.attempts.has_slot(self.config.slots);
+        if !pools.is_empty() && (!has_place || self.ready.waits_for_place(&step.spec.agent)) {
             self.park_offered(task, index);
-        } else if free && self.window.is_empty() && !self.backlog {
+        } else if free && self.ready.is_empty() {
             self.claim_own(task, index);
-        } else if self.window.len() < self.config.queue_capacity {
+        } else if self.ready.len() < self.config.queue_capacity {
             self.enqueue(task, index);
         } else {
-            self.backlog = true;
-            self.open.after.overflow = true;
+            self.ready.overflow(&mut self.open.after.ready);
         }
     }
 
     /// Claims from the window as long as there are slots.
     pub(super) fn dispatch(&mut self) {
         loop {
-            if self.closing || self.attempts.own() >= self.config.slots || !self.has_room() {
+            if !self.attempts.has_slot(self.config.slots) || !self.has_room() {
                 return;
             }
             if self.dispatch_parked() {
                 continue;
             }
-            let low = self.window.len() < self.config.queue_capacity.div_ceil(2);
-            if (self.backlog || self.fell_due)
-                && low
+            if self.ready.is_to_refill(self.config.queue_capacity)
                 && let Err(error) = self.refill()
             {
                 self.unreadable(&error);
-                self.backlog = false;
+                self.ready.give_up_refill();
             }
-            let Some((priority, (task, index))) = self.window.pop() else { return };
+            let Some((priority, (task, index))) = self.ready.pop() else { return };
             let has_place = |(step, _): (&Step, _)| self.attempts.has_room(self.pools(step));
             if self.step(task, index).is_none_or(has_place) {
                 self.claim_queued(task, index);
@@ -65,7 +62,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// else falls due.
     pub(super) fn unreadable(&mut self, error: &Error) {
         self.world.alert(Alert::Unreadable(error.to_string()));
-        self.look_at_all = true;
+        self.ready.look_at_all();
         let again_ms = self.world.now().wall_ms.saturating_add(self.config.reclaim_scan_interval_ms);
         self.timers.due_at(Some(again_ms));
     }
@@ -80,7 +77,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// The step stands in no queue here any more.
     pub(super) fn unqueue(&mut self, task: TaskId, index: u16) {
         if let Some((_, key)) = self.step(task, index) {
-            self.windowed.remove(&key);
+            self.ready.let_go(key);
         }
         if let Some(entry) = self.cache.get_mut(task) {
             entry.queued = entry.queued.saturating_sub(1);
@@ -94,15 +91,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         let hold = Hold { step: StepId { task, index }, epoch, token: lease.token };
         if lease.worker == self.worker {
             let pools = self.pools(step).iter().map(|pool| pool.name.clone()).collect();
-            self.attempts.begin(hold.step, epoch, Worker::Own, pools);
-            self.open.after.starts.push(hold);
+            self.attempts.begin_own(hold, pools, &mut self.open.after.attempts);
         } else {
             let lease_ms = lease.deadline_ms - lease.claimed_ms;
-            let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
-            self.attempts.begin(hold.step, epoch, worker, Vec::new());
-            self.open.after.leases.push(hold);
+            self.attempts.begin_outside(hold, lease.worker, lease_ms, &mut self.open.after.attempts);
             if lease.worker == self.asker {
-                self.open.after.starts.push(hold);
+                self.open.after.attempts.note_start(hold);
             }
         }
     }
@@ -135,7 +129,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn enqueue(&mut self, task: TaskId, index: u16) {
         if let Some(priority) = self.queue(task, index) {
-            self.window.push(priority, (task, index));
+            self.ready.push(priority, (task, index));
         }
     }
 
@@ -143,7 +137,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn queue(&mut self, task: TaskId, index: u16) -> Option<Priority> {
         let (step, key) = self.step(task, index)?;
         let priority = step.spec.priority;
-        if !self.windowed.insert(key) {
+        if !self.ready.hold(key) {
             return None;
         }
         if let Some(entry) = self.cache.get_mut(task) {
@@ -156,32 +150,30 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn refill(&mut self) -> Result<(), Error> {
         let now_ms = self.world.now().wall_ms;
         let mut exhausted = true;
-        // What fell due stands behind everything that has no due time.
-        let start = if self.backlog { None } else { Some((0, StepKey::from_raw(u64::MAX >> 1))) };
+        let start = self.ready.refill_after();
         for priority in Priority::ALL {
             let share = (self.config.queue_capacity / Priority::ALL.len()).max(1);
             let mut after = start;
             let mut found = 0;
-            while found < share && self.window.len() < self.config.queue_capacity {
+            while found < share && self.ready.len() < self.config.queue_capacity {
                 let page = self.reader.due(Queue::Ready(priority), now_ms, after, share)?;
                 let Some(last) = page.last() else { break };
                 after = Some(*last);
                 for (_, key) in page {
-                    if self.window.len() >= self.config.queue_capacity {
+                    if self.ready.len() >= self.config.queue_capacity {
                         break;
                     }
                     found += usize::from(self.take_in(key, now_ms)?);
                 }
             }
-            exhausted &= found < share && self.window.len() < self.config.queue_capacity;
+            exhausted &= found < share && self.ready.len() < self.config.queue_capacity;
         }
-        self.fell_due = false;
-        self.backlog = !exhausted;
+        self.ready.refilled(!exhausted);
         Ok(())
     }
 
     fn take_in(&mut self, key: StepKey, now_ms: u64) -> Result<bool, Error> {
-        if self.windowed.contains(&key) {
+        if self.ready.contains(key) {
             return Ok(false);
         }
         let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { return Ok(false) };
@@ -189,7 +181,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         let wanted = step.is_claimable(now_ms) && self.is_ours(step);
         let agent = step.spec.agent.clone();
         let pools = self.pools(step);
-        let parks = wanted && !pools.is_empty() && (!self.attempts.has_room(pools) || self.waits_for_place(&agent));
+        let parks =
+            wanted && !pools.is_empty() && (!self.attempts.has_room(pools) || self.ready.waits_for_place(&agent));
         match (wanted, parks) {
             (true, false) => self.enqueue(task, key.place()),
             (true, true) => self.park_found(&agent, task, key.place()),

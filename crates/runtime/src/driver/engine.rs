@@ -9,23 +9,23 @@ use super::{
     caller::Caller,
     event::{Event, Posted},
     namespaces,
-    parked::Parked,
+    ready::Ready,
     scopes::Scopes,
     timers::{Timers, earlier},
     upkeep::Upkeep,
 };
-use crate::world::{Finished, Hold, World};
+use crate::world::World;
 use relaymesh_core::{
     content::CONTENT_BYTES_MAX,
     hlc::HlcClock,
     id::{NodeId, RequestId, TaskId, WorkerId},
-    lanes::{DEFAULT_MAX_CONSECUTIVE_HIGH, Lanes},
+    lanes::DEFAULT_MAX_CONSECUTIVE_HIGH,
     name::Name,
     task::{Effect, spec::IdempotencyKey},
 };
-use relaymesh_store::{Batch, Error, Head, Reader, ScopePut, Spend, StepKey};
+use relaymesh_store::{Batch, Error, Head, Reader, ScopePut};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -93,27 +93,9 @@ pub struct Engine<R, W> {
     pub(super) keys: HashMap<(Name, IdempotencyKey), (u64, Option<TaskId>)>,
     pub(super) upkeep: Upkeep,
     pub(super) audience: Audience,
-    pub(super) window: Lanes<(TaskId, u16)>,
-    pub(super) windowed: BTreeSet<StepKey>,
-    /// Whether the store may hold steps that are ready and not in the window.
-    pub(super) backlog: bool,
-    /// Whether some of the store's steps may have fallen due.
-    pub(super) fell_due: bool,
-    /// Whether all of the store's steps are to be looked at at the next tick: they could not be read, or not be written.
-    pub(super) look_at_all: bool,
-    /// Whose parked step was claimed last.
-    pub(super) served: Option<Name>,
-    /// Ready steps of agents that had no place, by agent.
-    pub(super) parked: BTreeMap<Name, Parked>,
+    pub(super) ready: Ready,
     pub(super) attempts: Attempts,
-    /// Attempts whose claims are durable, with the batch that may hold their input.
-    pub(super) to_start: VecDeque<(Hold, Arc<Batch>)>,
-    /// Outcomes whose batch was rolled back, to be told again.
-    pub(super) untold: VecDeque<Finished>,
-    /// Journal rows whose batch was rolled back.
-    pub(super) unwritten: Vec<Spend>,
     pub(super) effects: Vec<Effect>,
-    pub(super) closing: bool,
     pub(super) poisoned: Option<String>,
 }
 
@@ -132,7 +114,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
         let timers = Timers::new(world.now());
         let mut engine = Self {
-            window: Lanes::new(config.max_consecutive_high),
+            ready: Ready::new(config.max_consecutive_high),
             config,
             reader,
             world,
@@ -154,18 +136,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             keys: HashMap::new(),
             upkeep: Upkeep::default(),
             audience: Audience::new(watchers),
-            windowed: BTreeSet::new(),
-            backlog: true,
-            fell_due: false,
-            look_at_all: false,
-            served: None,
-            parked: BTreeMap::new(),
             attempts: Attempts::default(),
-            to_start: VecDeque::new(),
-            untold: VecDeque::new(),
-            unwritten: Vec::new(),
             effects: Vec::new(),
-            closing: false,
             poisoned: None,
         };
         engine.recover()?;
@@ -189,20 +161,19 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// How often a lower lane had to be forced (`low_starvation_count`).
     pub fn low_starvation_count(&self) -> u64 {
-        let parked = self.parked.values().map(|parked| parked.lanes.low_starvation_count());
-        self.window.low_starvation_count() + parked.sum::<u64>()
+        self.ready.low_starvation_count()
     }
 
     /// The agents have changed.
     pub fn handle_refresh(&mut self) {
-        self.backlog |= self.world.refresh();
+        self.ready.note_backlog(self.world.refresh());
     }
 
     /// The settings have changed. What is claimed keeps its terms; the lanes keep their counts until the next start.
     pub fn handle_configured(&mut self, config: Config) {
         // What was too much for a smaller window may fit in now.
-        self.backlog |= config.queue_capacity > self.config.queue_capacity;
-        self.config = Config { max_consecutive_high: self.config.max_consecutive_high, ..config };
+        self.ready.note_backlog(config.queue_capacity > self.config.queue_capacity);
+        self.config = config;
     }
 
     /// Tells `watcher` of everything that becomes durable from now on, until it returns `false`.
@@ -235,7 +206,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.in_flight.is_none()
             && self.durable.is_none()
             && self.open.is_idle()
-            && self.to_start.is_empty()
+            && !self.has_starts()
             && self.upkeep.is_idle()
     }
 

@@ -4,7 +4,7 @@
 //! well be alive: its lease gets one fresh full term. But not at the first start in a new origin epoch, after a restore or a loss: what
 //! became of that lease since the moment that this store knows of, nobody can tell, so it is revoked like the others.
 
-use super::{attempts::Worker, engine::Engine};
+use super::engine::Engine;
 use crate::world::{Hold, World};
 use relaymesh_core::{id::StepId, op::ExpireReason, task};
 use relaymesh_store::{Batch, Error, Reader};
@@ -44,13 +44,11 @@ impl<R: Reader, W: World> Engine<R, W> {
             let _ = self.write(step.task, &caller, body);
         } else {
             let lease_ms = lease.deadline_ms.saturating_sub(lease.claimed_ms);
-            let worker = Worker::Outside { worker: lease.worker, lease_ms, deadline_ms: None };
-            self.attempts.begin(step, epoch, worker, Vec::new());
-            self.attempts.renew(step, mono_ms);
+            let hold = Hold { step, epoch, token: lease.token };
+            self.attempts.resume_outside(hold, lease.worker, lease_ms, mono_ms);
             if lease.worker == self.asker {
                 // It may have been claimed and not yet asked. Asking again is asking once.
-                let hold = Hold { step, epoch, token: lease.token };
-                self.to_start.push_back((hold, Arc::new(Batch::new(self.head.clone()))));
+                self.attempts.start(hold, Arc::new(Batch::new(self.head.clone())));
             }
         }
     }

@@ -34,7 +34,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Steps of one agent that are kept while they wait for a place.
-    pub const PARKED_MAX: usize = Priority::ALL.len() * super::parked::PARKED_MAX;
+    pub const PARKED_MAX: usize = Priority::ALL.len() * super::ready::PARKED_MAX;
 }
 
 impl<R: Reader, W: World> Engine<R, W> {
@@ -43,14 +43,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         Sizes {
             tasks: self.cache.len(),
             scopes: self.scopes.len(),
-            window: self.window.len(),
-            parked: self.parked.values().map(|parked| parked.lanes.len()).sum(),
+            window: self.ready.len(),
+            parked: self.ready.parked(),
             attempts: self.attempts.len(),
             own: self.attempts.own(),
             waiters: self.audience.waiting(),
             keys: self.keys.len(),
-            to_start: self.to_start.len(),
-            untold: self.untold.len(),
+            to_start: self.attempts.starts(),
+            untold: self.attempts.untold(),
             open_ops: self.open.batch.ops.len(),
         }
     }

@@ -45,8 +45,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// There may be room again: outcomes that were not written down are told again, and leases that nobody watches any
     /// more are taken up.
     fn take_up_rolled_back(&mut self, mono_ms: u64) {
-        self.open.batch.spends.append(&mut self.unwritten);
-        for finished in std::mem::take(&mut self.untold) {
+        self.open.batch.spends.extend(self.attempts.take_unwritten());
+        for finished in self.attempts.take_untold() {
             self.handle_finished(finished);
         }
         if let Err(error) = self.recover() {
@@ -56,8 +56,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn take_up_due(&mut self, now_ms: u64) {
-        self.fell_due = true;
-        self.backlog |= std::mem::take(&mut self.look_at_all);
+        self.ready.fell_due();
         self.timers.begin_look();
         let later_ms = now_ms.saturating_add(self.config.reclaim_scan_interval_ms);
         let mut look = || {

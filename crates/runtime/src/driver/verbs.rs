@@ -68,7 +68,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// The node is about to stop: start nothing more, and give back what its own agents have not finished. Their
     /// attempts do not count.
     pub fn handle_close(&mut self) {
-        self.closing = true;
+        self.attempts.close();
         let caller = self.itself.clone();
         for step in self.attempts.own_steps() {
             let Some((row, _)) = self.step(step.task, step.index) else { continue };
@@ -76,7 +76,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let held = Hold { step: step.index, epoch, token: lease.token };
             let body = task::Body::YieldWork { held, reason: "the node stopped".to_owned() };
             if self.write(step.task, &caller, body).is_ok() {
-                self.open.after.stops.push((step, epoch));
+                self.open.after.attempts.note_stop(step, epoch);
             }
         }
     }
@@ -95,10 +95,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         // A refusal needs no answer: a fenced outcome is in the journal, and its attempt is over.
         if let Err(error @ Error::Store(_)) = self.finish(&caller, finished.hold, finished.outcome.clone()) {
             self.world.alert(crate::world::Alert::Unreadable(error.to_string()));
-            self.untold.push_back(finished);
+            self.attempts.tell_again(finished);
             self.look_again();
         } else {
-            self.open.after.outcomes.push(finished);
+            self.open.after.attempts.note_outcome(finished);
         }
     }
 
@@ -309,7 +309,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             let at_ms = self.world.now().wall_ms;
             let conflict = LeaseConflict { at_ms, step: hold.step, verb, found: *found, epoch: *epoch, given: *given };
             self.open.batch.conflicts.push(conflict);
-            self.open.after.stops.push((hold.step, hold.epoch));
+            self.open.after.attempts.note_stop(hold.step, hold.epoch);
         }
         written
     }
