@@ -61,14 +61,14 @@ impl<R: Reader, W: World> Engine<R, W> {
             asks: Some(hold),
             media: Media::Json,
             content,
-            trace_id: self.cache.get(hold.step.task)?.rows.as_ref()?.task.trace_id,
+            trace_id: self.live.task(hold.step.task)?.task.trace_id,
             ttl_ms: None,
             max_deliveries: DELIVERIES_MAX,
         };
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         match self.fits(&letter.content).and_then(|()| self.send(&caller, letter)) {
             Ok(_) => {
-                self.open.after.attempts.note_asked(hold);
+                self.pipeline.after().attempts.note_asked(hold);
                 None
             }
             Err(Error::Store(error)) => {

@@ -2,12 +2,12 @@
 
 use super::{
     ask::Question,
-    batch::{After, InFlight, Open},
     command::{Error, Reply},
     engine::Engine,
+    pipeline::{After, Decided, Lost},
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
-use relaymesh_core::{id::TaskId, task::Status};
+use relaymesh_core::task::Status;
 use relaymesh_store::{Batch, Reader};
 use std::collections::BTreeSet;
 
@@ -16,32 +16,20 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// What follows from a commit is done by [`Engine::tell`], so that the next batch can be given out first.
     pub fn handle_committed(&mut self, result: Result<(), relaymesh_store::Error>) {
         self.tell();
-        let Some(in_flight) = self.in_flight.take() else { return };
-        match result {
-            Ok(()) => {
-                self.head = in_flight.batch.head.clone();
-                self.durable = Some(in_flight);
-            }
-            Err(error @ relaymesh_store::Error::Full { .. }) => self.rolled_back(in_flight, &error),
-            Err(error) => self.poison(in_flight, &error.to_string()),
+        if !self.pipeline.is_in_flight() {
+            return;
         }
-    }
-
-    /// The newest batch that is settled: rows that no later batch has are as the store has them.
-    pub(super) fn settled_batch(&self) -> u64 {
-        self.in_flight.as_ref().map_or(self.batches, |in_flight| in_flight.number - 1)
+        match result {
+            Ok(()) => self.pipeline.settle(),
+            Err(error @ relaymesh_store::Error::Full { .. }) => self.roll_back(&error),
+            Err(error) => self.poison(&error.to_string()),
+        }
     }
 
     /// Answers everybody and does everything that waited for the last commit.
     pub fn tell(&mut self) {
-        let Some(InFlight { number, batch, after }) = self.durable.take() else { return };
-        let After { replies, touched, touched_scopes: _, attempts, ready, keys, namespaces: _, wake_ms, audience } =
-            after;
-        for key in keys {
-            if self.keys.get(&key).is_some_and(|(batch, _)| *batch <= number) {
-                self.keys.remove(&key);
-            }
-        }
+        let Some(Decided { number, batch, after }) = self.pipeline.take_durable() else { return };
+        let After { replies, live, ready, attempts, audience, wake_ms } = after;
         // What was used counts before anybody is told of the position that it stands at.
         if !batch.spends.is_empty() {
             self.world.spent(&batch.spends);
@@ -57,10 +45,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         self.timers.due_at(wake_ms);
         self.ready.settle(ready);
-        for task in touched {
-            self.cache.settle(task, number);
-        }
-        self.scopes.settle(number);
+        self.live.settle(live, number);
     }
 
     /// Begins at most `max` attempts whose claims are durable; `true` when more of them wait. In between, whatever was
@@ -81,7 +66,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Begins an attempt whose claim is durable.
     fn start(&mut self, hold: Hold, batch: &Batch) {
         // A roll-back has let go of the rows; what is durable can be read again.
-        if let Err(error) = self.cache.load(hold.step.task, &mut self.reader) {
+        if let Err(error) = self.live.load(hold.step.task, &mut self.reader) {
             self.world.alert(Alert::Unreadable(error.to_string()));
             self.attempts.end(hold.step, hold.epoch);
             self.look_again(); // and then the lease is found without an attempt, and revoked
@@ -97,8 +82,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let (agent, attempt, name) = (step.spec.agent.clone(), step.attempt, step.spec.name.clone());
         let (timeout_ms, terms) = (step.spec.timeout_ms, step.spec.terms.clone());
-        let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
-        let Some(rows) = rows else { return };
+        let Some(rows) = self.live.task(hold.step.task) else { return };
         // One approval counts for a whole list, and stands with the step that has it.
         let list = step.spec.item().and_then(|item| rows.steps.get(usize::from(item.of)));
         let asked = list.unwrap_or(step).spec.approve.as_ref().map(|ask| ask.text.clone());
@@ -120,30 +104,25 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
     }
 
-    /// The batch changed nothing, and what was decided after it stood on it: reject both and read the rows again.
-    fn rolled_back(&mut self, in_flight: InFlight, error: &relaymesh_store::Error) {
-        let detail = error.to_string();
-        self.world.alert(Alert::DiskFull(detail.clone()));
-        let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
-        self.cache.clear();
-        self.scopes.clear();
+    /// The batch changed nothing, and what was decided after it stood on it: both are rejected, each part undoes its share of them, and
+    /// rows are read again.
+    fn roll_back(&mut self, error: &relaymesh_store::Error) {
+        let why = Error::DiskFull(error.to_string());
+        self.world.alert(Alert::DiskFull(error.to_string()));
         self.ready.undo();
-        // Keys that no reader sees yet: their tasks never came to be.
-        let uncreated: BTreeSet<TaskId> = self.keys.drain().filter_map(|(_, (_, task))| task).collect();
         self.upkeep.undo();
         self.timers.undo(self.world.now());
-        let spends = [in_flight.batch.spends.clone(), open.batch.spends];
-        for (after, spends) in [in_flight.after, open.after].into_iter().zip(spends) {
-            for (reply, _) in after.replies {
-                reply(Err(Error::DiskFull(detail.clone())));
+        let mut uncreated = BTreeSet::new();
+        for Lost { after, spends } in self.pipeline.undo() {
+            let After { replies, live, ready: _, attempts, audience, wake_ms: _ } = after;
+            for (reply, _) in replies {
+                reply(Err(why.clone()));
             }
-            self.attempts.undo(after.attempts, spends);
-            self.audience.undo(after.audience);
-            for name in after.namespaces {
-                self.namespaces.remove(&name);
-            }
+            uncreated.extend(self.live.undo(live));
+            self.attempts.undo(attempts, spends);
+            self.audience.undo(audience);
         }
-        self.audience.settle(&mut self.reader, uncreated, &Error::DiskFull(detail));
+        self.audience.settle(&mut self.reader, uncreated, &why);
     }
 
     /// Something could not be read: outcomes that were not written down and leases that nobody watches are taken up
@@ -153,13 +132,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.timers.retry_at(at_ms);
     }
 
-    fn poison(&mut self, in_flight: InFlight, why: &str) {
+    fn poison(&mut self, why: &str) {
         self.world.alert(Alert::Poisoned(why.to_owned()));
-        self.poisoned = Some(why.to_owned());
-        let open = std::mem::replace(&mut self.open, Open::new(self.head.clone()));
+        self.pipeline.poison(why);
         let mut waiting: Vec<Reply> = self.audience.take_waiters();
         waiting.extend(self.upkeep.take_asked());
-        for after in [in_flight.after, open.after] {
+        for Lost { after, .. } in self.pipeline.undo() {
             waiting.extend(after.replies.into_iter().map(|(reply, _)| reply));
             waiting.extend(after.audience.into_waiters());
         }

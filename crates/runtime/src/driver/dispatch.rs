@@ -29,7 +29,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         } else if self.ready.len() < self.config.queue_capacity {
             self.enqueue(task, index);
         } else {
-            self.ready.overflow(&mut self.open.after.ready);
+            self.ready.overflow(&mut self.pipeline.after().ready);
         }
     }
 
@@ -71,7 +71,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub(super) fn claim_queued(&mut self, task: TaskId, index: u16) {
         self.unqueue(task, index);
         self.claim_own(task, index);
-        self.cache.settle(task, self.settled_batch()); // if it was not ours to run, nothing keeps it here
+        self.live.let_go_of(task, self.pipeline.settled()); // if it was not ours to run, nothing keeps it here
     }
 
     /// The step stands in no queue here any more.
@@ -79,9 +79,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some((_, key)) = self.step(task, index) {
             self.ready.let_go(key);
         }
-        if let Some(entry) = self.cache.get_mut(task) {
-            entry.queued = entry.queued.saturating_sub(1);
-        }
+        self.live.unqueue(task);
     }
 
     /// A claim was decided: remember who makes the attempt, and what to do once it is durable.
@@ -89,14 +87,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some((step, _)) = self.step(task, index) else { return };
         let Some(lease) = step.lease.clone() else { return };
         let hold = Hold { step: StepId { task, index }, epoch, token: lease.token };
-        if lease.worker == self.worker {
+        if lease.worker == self.identity.worker {
             let pools = self.pools(step).iter().map(|pool| pool.name.clone()).collect();
-            self.attempts.begin_own(hold, pools, &mut self.open.after.attempts);
+            self.attempts.begin_own(hold, pools, &mut self.pipeline.after().attempts);
         } else {
             let lease_ms = lease.deadline_ms - lease.claimed_ms;
-            self.attempts.begin_outside(hold, lease.worker, lease_ms, &mut self.open.after.attempts);
-            if lease.worker == self.asker {
-                self.open.after.attempts.note_start(hold);
+            self.attempts.begin_outside(hold, lease.worker, lease_ms, &mut self.pipeline.after().attempts);
+            if lease.worker == self.identity.asker {
+                self.pipeline.after().attempts.note_start(hold);
             }
         }
     }
@@ -113,16 +111,16 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// The live rows of a step.
     pub(super) fn step(&self, task: TaskId, index: u16) -> Option<(&Step, StepKey)> {
-        let rows = self.cache.get(task)?.rows.as_ref()?;
+        let rows = self.live.task(task)?;
         Some((rows.steps.get(usize::from(index))?, StepKey::new(rows.task.key, index)))
     }
 
     fn claim_own(&mut self, task: TaskId, index: u16) {
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         let asks =
             self.step(task, index).is_some_and(|(step, _)| !step.is_inward() && self.world.asks(&step.spec.agent));
-        let own = (self.worker, self.config.lease_timeout_ms);
-        let (worker, lease_ms) = if asks { (self.asker, ANSWER_MS_MAX) } else { own };
+        let own = (self.identity.worker, self.config.lease_timeout_ms);
+        let (worker, lease_ms) = if asks { (self.identity.asker, ANSWER_MS_MAX) } else { own };
         // A refusal means that the step was cancelled or claimed meanwhile: it is not ours to run.
         let _ = self.claim(&caller, StepId { task, index }, worker, lease_ms);
     }
@@ -140,9 +138,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if !self.ready.hold(key) {
             return None;
         }
-        if let Some(entry) = self.cache.get_mut(task) {
-            entry.queued += 1;
-        }
+        self.live.queue(task);
         Some(priority)
     }
 
@@ -176,7 +172,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.ready.contains(key) {
             return Ok(false);
         }
-        let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { return Ok(false) };
+        let Some(task) = self.live.load_key(key.task(), &mut self.reader)? else { return Ok(false) };
         let Some((step, _)) = self.step(task, key.place()) else { return Ok(false) };
         let wanted = step.is_claimable(now_ms) && self.is_ours(step);
         let agent = step.spec.agent.clone();
@@ -186,7 +182,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         match (wanted, parks) {
             (true, false) => self.enqueue(task, key.place()),
             (true, true) => self.park_found(&agent, task, key.place()),
-            (false, _) => self.cache.settle(task, self.settled_batch()),
+            (false, _) => self.live.let_go_of(task, self.pipeline.settled()),
         }
         Ok(wanted && !parks)
     }

@@ -1,33 +1,20 @@
 //! The driver without threads.
 
 use super::{
-    ask::asker,
     attempts::Attempts,
     audience::{Audience, Watcher},
-    batch::{InFlight, Open},
-    cache::Cache,
-    caller::Caller,
     event::{Event, Posted},
-    namespaces,
+    identity::Identity,
+    live::Live,
+    pipeline::{Open, Pipeline},
     ready::Ready,
-    scopes::Scopes,
     timers::{Timers, earlier},
     upkeep::Upkeep,
 };
 use crate::world::World;
-use relaymesh_core::{
-    content::CONTENT_BYTES_MAX,
-    hlc::HlcClock,
-    id::{NodeId, RequestId, TaskId, WorkerId},
-    lanes::DEFAULT_MAX_CONSECUTIVE_HIGH,
-    name::Name,
-    task::{Effect, spec::IdempotencyKey},
-};
-use relaymesh_store::{Batch, Error, Head, Reader, ScopePut};
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use relaymesh_core::{content::CONTENT_BYTES_MAX, lanes::DEFAULT_MAX_CONSECUTIVE_HIGH, task::Effect};
+use relaymesh_store::{Batch, Error, Head, Reader};
+use std::sync::Arc;
 
 /// How a driver is set up. Names are those of the contract's settings where it has them (R18).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,38 +52,23 @@ impl Default for Config {
 /// Decides commands, one batch ahead of the store. Call order: any number of `handle_*`, then `poll_batch`; what it
 /// gives out goes to the store, and the store's word comes back by `handle_committed`; after the next `poll_batch`, so
 /// that the store need not wait, `tell` gives the answers, and `start_some` begins the work that became durable. `wake_at` says when to call `handle_tick` if nothing else comes in.
+///
+/// Its state belongs to its parts. What a batch does to a part is that part's *share* of it: the part is given it when the batch is durable
+/// (`settle`), or when it was rolled back (`undo`).
 pub struct Engine<R, W> {
     pub(super) config: Config,
     pub(super) reader: R,
     pub(super) world: W,
-    pub(super) node: NodeId,
-    /// The world's own agents are one worker, named after the node: after a restart its leases are known to be dead.
-    pub(super) worker: WorkerId,
-    /// Steps that wait for an answer are held by another one: their answers may come after a restart, so its leases outlive it.
-    pub(super) asker: WorkerId,
-    pub(super) itself: Caller,
-    pub(super) head: Head,
-    pub(super) hlc: HlcClock,
-    pub(super) cache: Cache,
-    pub(super) scopes: Scopes,
-    /// Every namespace that is there, those of batches on their way included.
-    pub(super) namespaces: BTreeSet<Name>,
-    pub(super) timers: Timers,
-    pub(super) open: Open,
-    pub(super) in_flight: Option<InFlight>,
-    /// A batch that is durable, and nobody has been told yet.
-    pub(super) durable: Option<InFlight>,
-    pub(super) batches: u64,
-    /// The greatest request id that was ever a key here.
-    pub(super) newest_request: Option<RequestId>,
-    /// What became of keys that no reader sees yet, with the batch that has it.
-    pub(super) keys: HashMap<(Name, IdempotencyKey), (u64, Option<TaskId>)>,
-    pub(super) upkeep: Upkeep,
-    pub(super) audience: Audience,
+    pub(super) identity: Identity,
+    pub(super) pipeline: Pipeline,
+    pub(super) live: Live,
     pub(super) ready: Ready,
     pub(super) attempts: Attempts,
+    pub(super) timers: Timers,
+    pub(super) audience: Audience,
+    pub(super) upkeep: Upkeep,
+    /// Effects that are about to be taken up. Empty in between: it only saves allocations.
     pub(super) effects: Vec<Effect>,
-    pub(super) poisoned: Option<String>,
 }
 
 impl<R: Reader, W: World> Engine<R, W> {
@@ -107,38 +79,20 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// The same, and these hear of all of that, too.
     pub fn watched(mut reader: R, mut world: W, config: Config, watchers: Vec<Watcher>) -> Result<Self, Error> {
-        let head = reader.head()?;
-        let newest_request = reader.newest_request()?;
-        let namespaces = namespaces::load(&mut reader)?;
-        let node = head.chain.origin;
-        let name = |text: &str| text.parse::<Name>().map_err(|e| Error::Unusable { detail: e.to_string() });
-        let timers = Timers::new(world.now());
+        let pipeline = Pipeline::new(reader.head()?);
         let mut engine = Self {
+            identity: Identity::of(pipeline.head().chain.origin)?,
+            pipeline,
+            live: Live::read(&mut reader)?,
             ready: Ready::new(config.max_consecutive_high),
+            attempts: Attempts::default(),
+            timers: Timers::new(world.now()),
+            audience: Audience::new(watchers),
+            upkeep: Upkeep::default(),
+            effects: Vec::new(),
             config,
             reader,
             world,
-            node,
-            worker: WorkerId::from_bytes(node.to_bytes()),
-            asker: asker(node),
-            itself: Caller::new(name("node")?, name("driver")?),
-            hlc: head.hlc().map_or_else(|| HlcClock::new(node), HlcClock::resume),
-            open: Open::new(head.clone()),
-            head,
-            cache: Cache::default(),
-            scopes: Scopes::default(),
-            namespaces,
-            timers,
-            in_flight: None,
-            durable: None,
-            batches: 0,
-            newest_request,
-            keys: HashMap::new(),
-            upkeep: Upkeep::default(),
-            audience: Audience::new(watchers),
-            attempts: Attempts::default(),
-            effects: Vec::new(),
-            poisoned: None,
         };
         engine.recover()?;
         Ok(engine)
@@ -146,7 +100,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Where the log stands, as far as it is durable.
     pub fn head(&self) -> &Head {
-        &self.head
+        self.pipeline.head()
     }
 
     /// The world, for a simulator.
@@ -156,7 +110,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// How many tasks are held in memory.
     pub fn live(&self) -> usize {
-        self.cache.len()
+        self.live.tasks()
     }
 
     /// How often a lower lane had to be forced (`low_starvation_count`).
@@ -193,70 +147,41 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Whether the batch being decided has room for more.
     pub fn has_room(&self) -> bool {
-        self.open.batch.ops.len() < self.config.batch_ops_max
+        self.pipeline.ops() < self.config.batch_ops_max
     }
 
     /// Why the node must stop, if it must.
     pub fn poisoned(&self) -> Option<&str> {
-        self.poisoned.as_deref()
+        self.pipeline.poisoned()
     }
 
     /// Whether nothing is on its way and nobody waits for a commit.
     pub fn is_settled(&self) -> bool {
-        self.in_flight.is_none()
-            && self.durable.is_none()
-            && self.open.is_idle()
-            && !self.has_starts()
-            && self.upkeep.is_idle()
+        self.pipeline.is_settled() && !self.has_starts() && self.upkeep.is_idle()
     }
 
     /// The next batch for the store, if the last one is settled and there is anything to do. A batch may be empty:
     /// then there are only answers, and it needs no commit, see [`Engine::handle_committed`].
     pub fn poll_batch(&mut self) -> Option<Arc<Batch>> {
-        let settled = self.settled_batch();
-        self.cache.settle_visitors(settled);
-        self.scopes.settle(settled);
-        if self.in_flight.is_some() || self.poisoned.is_some() {
+        self.live.let_go(self.pipeline.settled());
+        if !self.pipeline.is_free() {
             return None;
         }
         self.dispatch();
         self.write_checkpoint();
-        if self.open.is_idle() {
+        if self.pipeline.is_idle() {
             return None;
         }
         self.put_rows();
-        let next = Open::new(self.open.batch.head.clone());
-        let Open { batch, after, .. } = std::mem::replace(&mut self.open, next);
-        let batch = Arc::new(batch);
-        self.batches += 1;
-        self.in_flight = Some(InFlight { number: self.batches, batch: Arc::clone(&batch), after });
-        Some(batch)
+        Some(self.pipeline.give_out())
     }
 
     /// Writes the rows that have changed into the batch being decided. Whoever has nothing better to do while the store is
     /// busy does it early, and the store waits less for its next batch.
     pub fn put_rows(&mut self) {
-        let Open { batch, after, rows_put, scopes_put } = &mut self.open;
-        for task in &after.touched[*rows_put..] {
-            let Some(entry) = self.cache.get_mut(*task) else { continue };
-            entry.dirty = false;
-            entry.batch = self.batches + 1;
-            match (&entry.rows, entry.purged.take()) {
-                (Some(rows), _) => entry.saved.put(rows, batch),
-                (None, Some(row)) => entry.saved.purge(row, batch),
-                (None, None) => {}
-            }
-        }
-        *rows_put = after.touched.len();
-        for scope in &after.touched_scopes[*scopes_put..] {
-            let Some(entry) = self.scopes.get_mut(*scope) else { continue };
-            entry.dirty = false;
-            entry.batch = self.batches + 1;
-            let before = batch.scopes.len();
-            entry.saved.put(*scope, entry.rows.as_ref(), batch);
-            let due = batch.scopes[before..].iter().filter_map(ScopePut::due_ms).min();
-            after.wake_ms = earlier(after.wake_ms, due);
-        }
-        *scopes_put = after.touched_scopes.len();
+        let number = self.pipeline.number();
+        let Open { batch, after } = self.pipeline.open();
+        let due_ms = self.live.put(&mut after.live, batch, number);
+        after.wake_ms = earlier(after.wake_ms, due_ms);
     }
 }

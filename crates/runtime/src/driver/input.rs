@@ -3,7 +3,7 @@
 //! Expressions are evaluated here and nowhere else: what they come to depends on content, and the kernel has none. The outcome goes
 //! on the log, so nobody has to evaluate them again to know what happened.
 
-use super::{batch::content_of, engine::Engine};
+use super::{engine::Engine, pipeline::content_of};
 use crate::world::{Hold, Outcome, Weighed, World};
 use relaymesh_core::{
     content::{CONTENT_BYTES_MAX, ContentRef, Media},
@@ -107,8 +107,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn source<'a>(&'a mut self, hold: Hold, batch: &'a Batch) -> Result<(Source<'a, R>, u16), Unusable> {
-        let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
-        let rows = rows.ok_or_else(|| Unusable::for_good("its rows are gone"))?;
+        let rows = self.live.task(hold.step.task).ok_or_else(|| Unusable::for_good("its rows are gone"))?;
         Ok((Source { reader: &mut self.reader, batch, rows, room: READ_BYTES_MAX }, hold.step.index))
     }
 }

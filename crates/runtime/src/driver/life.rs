@@ -66,9 +66,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if has_key {
             self.note_key(row.namespace.clone(), row.key.clone(), None);
         }
-        if let Some(entry) = self.cache.get_mut(task) {
-            entry.purged = Some(row);
-        }
+        self.live.note_purged(task, row);
         Ok(())
     }
 
@@ -79,7 +77,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let is_full = tasks.len() + threads.len() == SWEEP_MAX;
         let mut scopes = Vec::new();
         for (_, key) in tasks {
-            let task = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)?;
+            let task = self.live.load_key(key, &mut self.reader).map_err(Error::Store)?;
             scopes.extend(task.map(Scope::Task));
         }
         scopes.extend(threads.into_iter().map(|(_, thread)| Scope::Thread(thread)));
@@ -115,7 +113,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                     break 'all last.0;
                 }
                 (last, looked) = ((ended_ms, key), looked + 1);
-                let Some(task) = self.cache.load_key(key, &mut self.reader).map_err(Error::Store)? else { continue };
+                let Some(task) = self.live.load_key(key, &mut self.reader).map_err(Error::Store)? else { continue };
                 let row = match self.key_of(task) {
                     Ok(row) => row,
                     Err(error @ Error::Store(_)) => return Err(error),
@@ -130,10 +128,11 @@ impl<R: Reader, W: World> Engine<R, W> {
         let count = over.len() as u64;
         for row in over {
             self.note_key(row.namespace.clone(), row.key.clone(), None);
-            self.open.batch.keys.push(KeyPut::Removed(row));
+            self.pipeline.batch().keys.push(KeyPut::Removed(row));
         }
         if looked > 0 && up_to_ms > swept_ms {
-            self.open.batch.swept_ms = self.open.batch.swept_ms.max(Some(up_to_ms));
+            let swept_ms = &mut self.pipeline.batch().swept_ms;
+            *swept_ms = (*swept_ms).max(Some(up_to_ms));
         }
         Ok(Answer::Swept { count, more: up_to_ms < until_ms })
     }
@@ -146,21 +145,20 @@ impl<R: Reader, W: World> Engine<R, W> {
         let status = self.write(task, caller, task::Body::RedriveTask { reason: shortened(reason) })?;
         if is_free {
             self.note_key(row.namespace.clone(), row.key.clone(), Some(task));
-            self.open.batch.keys.push(KeyPut::Added(row));
+            self.pipeline.batch().keys.push(KeyPut::Added(row));
         }
         Ok(status)
     }
 
     /// What became of a key, until a reader can see it.
     pub(super) fn note_key(&mut self, namespace: Name, key: IdempotencyKey, task: Option<TaskId>) {
-        self.open.after.keys.push((namespace.clone(), key.clone()));
-        self.keys.insert((namespace, key), (self.batches + 1, task));
+        let number = self.pipeline.number();
+        self.live.note_key((namespace, key), task, number, &mut self.pipeline.after().live);
     }
 
     /// The key that a task was submitted with.
     fn key_of(&mut self, task: TaskId) -> Result<IdempotencyRow, Error> {
-        let entry = self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
-        let rows = entry.and_then(|entry| entry.rows.as_ref()).ok_or(Refusal::NoTask)?;
+        let rows = self.live.load(task, &mut self.reader).map_err(Error::Store)?.ok_or(Refusal::NoTask)?;
         Ok(IdempotencyRow::of(&rows.task))
     }
 
@@ -170,8 +168,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn is_over(&self, task: TaskId) -> bool {
-        let rows = self.cache.get(task).and_then(|entry| entry.rows.as_ref());
-        rows.is_some_and(|rows| rows.task.status.is_terminal())
+        self.live.task(task).is_some_and(|rows| rows.task.status.is_terminal())
     }
 
     /// Makes the checkpoint that somebody waits for, as the last op of the batch: what it says is what the rows are then.
@@ -179,23 +176,23 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some(caller) = self.upkeep.first_asked().cloned() else { return };
         let answer = self.checkpoint(&caller);
         let replies = self.upkeep.take_asked();
-        self.open.after.replies.extend(replies.map(|reply| (reply, answer.clone())));
+        self.pipeline.after().replies.extend(replies.map(|reply| (reply, answer.clone())));
     }
 
     fn checkpoint(&mut self, caller: &Caller) -> Result<Answer, Error> {
         self.put_rows();
-        let Head { pos, chain, state } = self.open.batch.head.clone();
+        let Head { pos, chain, state } = self.pipeline.tip().clone();
         if chain.seq == 0 {
             return Ok(NOTHING_TO_DROP);
         }
         let (origin, origin_epoch) = (chain.origin, chain.origin_epoch);
         let heads = vec![ChainHead { origin, origin_epoch, seq: chain.seq, hash: chain.head }];
-        let namespace = self.itself.author.clone();
+        let namespace = self.identity.driver.author.clone();
         let op = self.stamp(Subject::Log(log::Body::Checkpoint { pos, heads, state }), namespace, caller)?;
         kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
-        self.append(&op);
-        self.open.batch.horizon = Some(pos);
-        self.upkeep.begin(pos, self.batches + 1);
+        self.pipeline.append(&op);
+        self.pipeline.batch().horizon = Some(pos);
+        self.upkeep.begin(pos, self.pipeline.number());
         Ok(Answer::Compacted { ops: 0, pos: 0, horizon: pos })
     }
 
@@ -209,16 +206,16 @@ impl<R: Reader, W: World> Engine<R, W> {
     ) -> Result<Answer, Error> {
         let op = self.stamp(Subject::Log(log::Body::AuditEvent { event, about }), namespace, caller)?;
         kernel::apply(&mut None::<Rows>, &op, &mut Vec::new()).map_err(super::scopes::refused)?;
-        self.append(&op);
+        self.pipeline.append(&op);
         Ok(Answer::Noted { pos: op.pos })
     }
 
     /// Looks at some ops and lets go of those that may go.
     fn compact(&mut self) -> Result<Answer, Error> {
-        let settled = self.settled_batch();
+        let settled = self.pipeline.settled();
         let compacted = self.upkeep.compact(settled, &mut self.reader).map_err(Error::Store)?;
         let Some(Compacted { dropped, pos, horizon }) = compacted else { return Ok(NOTHING_TO_DROP) };
-        self.open.batch.runs.extend(dropped.runs);
+        self.pipeline.batch().runs.extend(dropped.runs);
         Ok(Answer::Compacted { ops: dropped.ops, pos, horizon })
     }
 }

@@ -21,7 +21,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let id = RepositoryId::of(&namespace, repository.as_str());
                 let token = token.unwrap_or_else(|| LeaseToken::from_bytes(self.world.random().to_be_bytes()));
                 self.check_put_off(Scope::Repository(id), token, |lock| lock.conflicts(&key, mode, case))?;
-                let (owner, seen) = (self.node, self.seen(Scope::Repository(id))?);
+                let (owner, seen) = (self.identity.node, self.seen(Scope::Repository(id))?);
                 let body = lock::Body::AcquireLock {
                     repository,
                     key,

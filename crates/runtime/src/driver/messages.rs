@@ -97,7 +97,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Only whoever holds the step may have its answer complete it.
     fn check_asking(&mut self, hold: Hold) -> Result<(), Error> {
         let Hold { step: StepId { task, index }, epoch, token } = hold;
-        self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
+        self.live.load(task, &mut self.reader).map_err(Error::Store)?;
         let (step, _) = self.step(task, index).ok_or(relaymesh_core::task::Refusal::NoTask)?;
         let is_held = step.epoch == epoch && step.lease.as_ref().is_some_and(|lease| lease.token == token);
         if step.status != Status::Running || !is_held {
@@ -126,7 +126,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             return Err(Error::Message(Refusal::NoThread));
         }
         let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
-        let (owner, recipient, seen) = (self.node, agent.clone(), self.seen(scope)?);
+        let (owner, recipient, seen) = (self.identity.node, agent.clone(), self.seen(scope)?);
         let body = message::Body::DeliverMessage { message, recipient, owner, worker, token, lease_ms, seen };
         self.about_message(caller, thread, body)?;
         self.taken(thread, message, token)
@@ -135,8 +135,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn next_for(&mut self, namespace: &Name, agent: &Name) -> Result<Option<(ThreadId, MessageId)>, Error> {
         let now_ms = self.world.now().wall_ms;
         // Whatever is not visible yet is in one of two batches, so among so many one is free, if none is too old.
-        let on_their_way = self.in_flight.as_ref().map_or(0, |in_flight| in_flight.batch.ops.len());
-        let limit = 1 + on_their_way + self.open.batch.ops.len();
+        let limit = 1 + self.pipeline.ops_on_their_way();
         for priority in Priority::ALL {
             if let Some(found) = self.next_in(namespace, agent, priority, now_ms, limit)? {
                 return Ok(Some(found));
@@ -195,7 +194,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let asking = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&held.message)?.draft.asks);
         let (mut media, mut content) = (media, content);
         if let Some(asks) = asking {
-            self.cache.load(asks.step.task, &mut self.reader).map_err(Error::Store)?;
+            self.live.load(asks.step.task, &mut self.reader).map_err(Error::Store)?;
             (media, content) = self.result_as_asked(asks.step, media, content)?;
         }
         let body = message::Body::ReplyMessage { held, answer, content: content.named(media) };
@@ -242,7 +241,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 }
             }
         }
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         for (message, epoch) in over {
             if self.must_wait(now_ms) {
                 break;
@@ -276,7 +275,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Content of the op that was just written.
     fn put_last(&mut self, content: Content) {
-        let key = ContentKey::new(self.open.batch.head.pos, 0);
+        let key = ContentKey::new(self.pipeline.tip().pos, 0);
         self.put_content(ContentPut { key, content });
     }
 }

@@ -20,9 +20,6 @@
 mod ask;
 mod attempts;
 mod audience;
-mod author;
-mod batch;
-mod cache;
 mod caller;
 mod command;
 mod commit;
@@ -30,13 +27,16 @@ mod dispatch;
 mod engine;
 mod event;
 mod event_loop;
+mod identity;
 mod input;
 mod life;
+mod live;
 mod locks;
 mod messages;
 mod meter;
 pub(crate) mod namespaces;
 mod park;
+mod pipeline;
 mod proof;
 mod ready;
 mod recover;
@@ -47,6 +47,7 @@ mod ticks;
 mod timers;
 mod upkeep;
 mod verbs;
+mod write;
 
 #[cfg(test)]
 mod tests;

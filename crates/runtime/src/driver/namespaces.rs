@@ -46,26 +46,25 @@ pub(crate) fn load<R: Reader>(reader: &mut R) -> Result<BTreeSet<Name>, relaymes
 impl<R: Reader, W: World> Engine<R, W> {
     /// Makes a namespace. One that is there stays as it is.
     pub(super) fn create_namespace(&mut self, caller: &Caller, name: Name, about: String) -> Result<Answer, Error> {
-        if self.namespaces.contains(&name) {
+        if self.live.has_namespace(&name) {
             return Ok(Answer::Namespace { name, is_new: false });
         }
-        let count = self.namespaces.len();
+        let count = self.live.namespaces().len();
         if count >= NAMESPACES_MAX {
             return Err(Error::TooManyNamespaces { count });
         }
         let subject = Subject::Namespace(NamespaceId::of(&name), namespace::Body::CreateNamespace { about });
         self.write_about(subject, name.clone(), caller)?;
-        self.namespaces.insert(name.clone());
-        self.open.after.namespaces.push(name.clone());
+        self.live.note_namespace(name.clone(), &mut self.pipeline.after().live);
         Ok(Answer::Namespace { name, is_new: true })
     }
 
     /// Whether something new may be put there.
     pub(super) fn check_namespace(&self, name: &Name) -> Result<(), Error> {
-        if self.namespaces.contains(name) {
+        if self.live.has_namespace(name) {
             return Ok(());
         }
-        let known = self.namespaces.iter().map(Name::as_str);
+        let known = self.live.namespaces().iter().map(Name::as_str);
         let near = suggest::nearest(name.as_str(), known).and_then(|near| near.parse().ok());
         Err(Error::NoNamespace { name: name.clone(), near })
     }

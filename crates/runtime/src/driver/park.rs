@@ -18,7 +18,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let Some((step, _)) = self.step(task, index) else { return };
         let (agent, priority) = (step.spec.agent.clone(), step.spec.priority);
         if !self.ready.of(&agent).has_room(priority) {
-            self.ready.pass(agent, priority, &mut self.open.after.ready);
+            self.ready.pass(agent, priority, &mut self.pipeline.after().ready);
         } else if self.queue(task, index).is_some() {
             self.ready.of(&agent).push(priority, (task, index));
         }
@@ -31,7 +31,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let parked = self.ready.of(agent);
         if !parked.has_room(priority) {
             parked.pass(priority);
-            self.cache.settle(task, self.settled_batch());
+            self.live.let_go_of(task, self.pipeline.settled());
         } else if self.queue(task, index).is_some() {
             self.ready.of(agent).push(priority, (task, index));
         }
@@ -43,9 +43,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         let agent = step.spec.agent.clone();
         let parked = self.ready.of(&agent);
         if parked.is_full(priority) {
-            self.ready.pass(agent, priority, &mut self.open.after.ready);
+            self.ready.pass(agent, priority, &mut self.pipeline.after().ready);
             self.unqueue(task, index);
-            self.cache.settle(task, self.settled_batch());
+            self.live.let_go_of(task, self.pipeline.settled());
         } else {
             parked.push(priority, (task, index));
         }
@@ -99,10 +99,10 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.ready.contains(key) {
             return Ok(());
         }
-        let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { return Ok(()) };
+        let Some(task) = self.live.load_key(key.task(), &mut self.reader)? else { return Ok(()) };
         let Some((step, _)) = self.step(task, key.place()) else { return Ok(()) };
         if !step.is_claimable(now_ms) || step.spec.agent != *agent || step.is_inward() {
-            self.cache.settle(task, self.settled_batch());
+            self.live.let_go_of(task, self.pipeline.settled());
             return Ok(());
         }
         if let Some(priority) = self.queue(task, key.place()) {

@@ -19,11 +19,11 @@ impl<R: Reader, W: World> Engine<R, W> {
         let now = self.world.now();
         let mut after = None;
         loop {
-            let page = self.reader.leased(self.node, after, PAGE)?;
+            let page = self.reader.leased(self.identity.node, after, PAGE)?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(*last);
             for key in page {
-                let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { continue };
+                let Some(task) = self.live.load_key(key.task(), &mut self.reader)? else { continue };
                 self.resume(StepId { task, index: key.place() }, now.mono_ms);
             }
         }
@@ -35,9 +35,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         let Some((row, _)) = self.step(step.task, step.index) else { return };
         let (epoch, Some(lease)) = (row.epoch, row.lease.clone()) else { return };
-        let is_of_an_earlier_life = self.head.chain.seq == 0 && lease.worker != self.asker;
-        if lease.worker == self.worker || is_of_an_earlier_life {
-            let caller = self.itself.clone();
+        let is_of_an_earlier_life = self.pipeline.head().chain.seq == 0 && lease.worker != self.identity.asker;
+        if lease.worker == self.identity.worker || is_of_an_earlier_life {
+            let caller = self.identity.driver.clone();
             let jitter_ms = self.jitter_ms();
             let body = task::Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::OwnerGone, jitter_ms };
             // Cannot be refused: the rows were just read, and this node owns the lease.
@@ -46,9 +46,9 @@ impl<R: Reader, W: World> Engine<R, W> {
             let lease_ms = lease.deadline_ms.saturating_sub(lease.claimed_ms);
             let hold = Hold { step, epoch, token: lease.token };
             self.attempts.resume_outside(hold, lease.worker, lease_ms, mono_ms);
-            if lease.worker == self.asker {
+            if lease.worker == self.identity.asker {
                 // It may have been claimed and not yet asked. Asking again is asking once.
-                self.attempts.start(hold, Arc::new(Batch::new(self.head.clone())));
+                self.attempts.start(hold, Arc::new(Batch::new(self.pipeline.head().clone())));
             }
         }
     }

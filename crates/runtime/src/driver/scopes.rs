@@ -1,76 +1,22 @@
-//! Scopes other than tasks: their live rows, and ops about them.
-//!
-//! They are few and seldom touched compared with tasks, so nothing of them stays in memory once it is durable.
+//! Scopes other than tasks: ops about them, and what falls due in them.
 
-use super::{caller::Caller, command::Error, engine::Engine, event::Posted};
+use super::{caller::Caller, command::Error, engine::Engine, event::Posted, pipeline::Open};
 use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,
     id::RepositoryId,
-    kernel::{self, Effect, Refusal, Rows},
+    kernel::{Effect, Refusal, Rows},
     lock::{self, RepositoryRows},
     message::{self, ThreadRows},
     name::Name,
     op::{HeldLock, Scope, Subject},
 };
-use relaymesh_store::{Reader, SavedScope};
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot};
+use relaymesh_store::Reader;
+use std::collections::BTreeSet;
 
 const PAGE: usize = 256;
 /// When more is due than one page: the rest once this one is durable.
 const MORE_IN_MS: u64 = 20;
-
-/// Live rows by scope.
-#[derive(Debug, Default)]
-pub(super) struct Scopes {
-    entries: BTreeMap<Scope, Entry>,
-}
-
-/// The rows of one scope, newer than the store's as long as a batch with them is on its way.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) rows: Option<Rows>,
-    pub(super) saved: SavedScope,
-    /// The newest batch that has rows of it.
-    pub(super) batch: u64,
-    /// Whether it has changed since its rows were last put.
-    pub(super) dirty: bool,
-}
-
-impl Scopes {
-    /// The rows of a scope, read from the store if they are not here yet.
-    pub(super) fn load<R: Reader>(
-        &mut self,
-        scope: Scope,
-        reader: &mut R,
-    ) -> Result<&mut Entry, relaymesh_store::Error> {
-        match self.entries.entry(scope) {
-            Slot::Occupied(live) => Ok(live.into_mut()),
-            Slot::Vacant(vacant) => {
-                let rows = reader.scope(scope)?;
-                let saved = rows.as_ref().map(SavedScope::of).unwrap_or_default();
-                Ok(vacant.insert(Entry { rows, saved, batch: 0, dirty: false }))
-            }
-        }
-    }
-
-    pub(super) fn get_mut(&mut self, scope: Scope) -> Option<&mut Entry> {
-        self.entries.get_mut(&scope)
-    }
-
-    /// Batches up to `number` are durable: lets go of what no later one has.
-    pub(super) fn settle(&mut self, number: u64) {
-        self.entries.retain(|_, entry| entry.dirty || entry.batch > number);
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-}
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// An op about a scope other than a task. On success the rows have changed, and what is to be done about it is given
@@ -83,43 +29,31 @@ impl<R: Reader, W: World> Engine<R, W> {
     ) -> Result<Vec<Effect>, Error> {
         let scope = subject.scope();
         // Read first: a time that is stamped is used up.
-        self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
+        self.live.scope(scope, &mut self.reader).map_err(Error::Store)?;
         let op = self.stamp(subject, namespace, caller)?;
-        let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
         let mut effects = Vec::new();
-        kernel::apply(&mut entry.rows, &op, &mut effects).map_err(refused)?;
-        // On this node's own log a purged scope is as if it had never been, and its name may be used again. Its rows go
-        // out of the store before those of another life with the same name come in.
-        if entry.rows.take_if(|rows| matches!(rows, Rows::Purged(_))).is_some() {
-            entry.saved.put(scope, None, &mut self.open.batch);
-        }
-        if !entry.dirty {
-            entry.dirty = true;
-            self.open.after.touched_scopes.push(scope);
-        }
+        let Open { batch, after } = self.pipeline.open();
+        let rows = self.live.apply_to_scope(&op, &mut effects, &mut after.live, batch).map_err(refused)?;
         // Also when nobody listens: somebody may by the time this is durable.
-        self.open.after.audience.note_posted(posted(entry.rows.as_ref(), &effects));
-        self.append(&op);
+        after.audience.note_posted(posted(rows, &effects));
+        self.pipeline.append(&op);
         Ok(effects)
     }
 
     /// The live rows of a repository.
     pub(super) fn repository(&mut self, scope: Scope) -> Result<Option<&RepositoryRows>, Error> {
-        let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
-        Ok(entry.rows.as_ref().and_then(Rows::repository))
+        Ok(self.live.scope(scope, &mut self.reader).map_err(Error::Store)?.and_then(Rows::repository))
     }
 
     /// The live rows of a thread.
     pub(super) fn thread(&mut self, scope: Scope) -> Result<Option<&ThreadRows>, Error> {
-        let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
-        Ok(entry.rows.as_ref().and_then(Rows::thread))
+        Ok(self.live.scope(scope, &mut self.reader).map_err(Error::Store)?.and_then(Rows::thread))
     }
 
     /// The newest op about the scope that this node has seen; its claims cite it (D19).
     pub(super) fn seen(&mut self, scope: Scope) -> Result<Hlc, Error> {
-        let nothing = Hlc { wall_ms: 0, logical: 0, node: self.node };
-        let entry = self.scopes.load(scope, &mut self.reader).map_err(Error::Store)?;
-        Ok(entry.rows.as_ref().map_or(nothing, Rows::head))
+        let nothing = Hlc { wall_ms: 0, logical: 0, node: self.identity.node };
+        Ok(self.live.scope(scope, &mut self.reader).map_err(Error::Store)?.map_or(nothing, Rows::head))
     }
 
     /// Locks and deliveries whose time is over, and messages that are too old. A jump of the wall clock puts all of it off
@@ -177,7 +111,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let namespace = rows.repository.namespace.clone();
         let over = rows.locks.values().filter(|lock| lock.is_expired(now_ms));
         let over: Vec<HeldLock> = over.map(|lock| HeldLock { token: lock.token, fence: lock.fence }).collect();
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         for held in over {
             if self.must_wait(now_ms) {
                 break;

@@ -41,17 +41,17 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// How much is held in memory, for whoever watches over it.
     pub fn sizes(&self) -> Sizes {
         Sizes {
-            tasks: self.cache.len(),
-            scopes: self.scopes.len(),
+            tasks: self.live.tasks(),
+            scopes: self.live.scopes(),
             window: self.ready.len(),
             parked: self.ready.parked(),
             attempts: self.attempts.len(),
             own: self.attempts.own(),
             waiters: self.audience.waiting(),
-            keys: self.keys.len(),
+            keys: self.live.keys(),
             to_start: self.attempts.starts(),
             untold: self.attempts.untold(),
-            open_ops: self.open.batch.ops.len(),
+            open_ops: self.pipeline.ops(),
         }
     }
 }

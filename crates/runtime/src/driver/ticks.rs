@@ -22,7 +22,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Does what is due by now.
     pub fn handle_tick(&mut self) {
-        if self.poisoned.is_some() {
+        if self.pipeline.poisoned().is_some() {
             return;
         }
         // Whatever is due: an operator wants to know that the clock was set, also when it costs nobody anything.
@@ -45,7 +45,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// There may be room again: outcomes that were not written down are told again, and leases that nobody watches any
     /// more are taken up.
     fn take_up_rolled_back(&mut self, mono_ms: u64) {
-        self.open.batch.spends.extend(self.attempts.take_unwritten());
+        self.pipeline.batch().spends.extend(self.attempts.take_unwritten());
         for finished in self.attempts.take_untold() {
             self.handle_finished(finished);
         }
@@ -74,7 +74,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Approvals that nobody gave in time are denied.
     fn deny_unanswered(&mut self, now_ms: u64) -> Result<(), Error> {
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         let mut after = None;
         loop {
             let page = self.reader.due(Queue::Approval, now_ms, after, PAGE)?;
@@ -84,7 +84,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 if self.must_wait(now_ms) {
                     return Ok(());
                 }
-                let Some(task) = self.cache.load_key(key.task(), &mut self.reader)? else { continue };
+                let Some(task) = self.live.load_key(key.task(), &mut self.reader)? else { continue };
                 let Some((step, _)) = self.step(task, key.place()) else { continue };
                 let Some(ask) = step.spec.approve.as_ref().map(Ask::hash) else { continue };
                 let reason = "nobody answered in time".to_owned();
@@ -133,7 +133,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn end_attempt(&mut self, step: StepId, epoch: u32, what: Deadline) -> Result<(), super::Error> {
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         let jitter_ms = self.jitter_ms();
         let body = match what {
             Deadline::Timeout => task::Body::TimeoutWork { step: step.index, epoch, jitter_ms },

@@ -20,8 +20,8 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Decides one command. Its answer waits for the commit of the batch that it was decided in.
     pub fn handle_request(&mut self, request: Request) {
         let Request { caller, command, reply } = request;
-        if let Some(why) = &self.poisoned {
-            reply(Err(Error::Indeterminate(why.clone())));
+        if let Some(why) = self.pipeline.poisoned() {
+            reply(Err(Error::Indeterminate(why.to_owned())));
             return;
         }
         let answer = match command {
@@ -62,31 +62,31 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.write(step.task, &caller, body).map(done)
             }
         };
-        self.open.after.replies.push((reply, answer));
+        self.pipeline.reply(reply, answer);
     }
 
     /// The node is about to stop: start nothing more, and give back what its own agents have not finished. Their
     /// attempts do not count.
     pub fn handle_close(&mut self) {
         self.attempts.close();
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         for step in self.attempts.own_steps() {
             let Some((row, _)) = self.step(step.task, step.index) else { continue };
             let (epoch, Some(lease)) = (row.epoch, row.lease.as_ref()) else { continue };
             let held = Hold { step: step.index, epoch, token: lease.token };
             let body = task::Body::YieldWork { held, reason: "the node stopped".to_owned() };
             if self.write(step.task, &caller, body).is_ok() {
-                self.open.after.attempts.note_stop(step, epoch);
+                self.pipeline.after().attempts.note_stop(step, epoch);
             }
         }
     }
 
     /// Takes the outcome of an attempt of this node's own agents.
     pub fn handle_finished(&mut self, finished: Finished) {
-        if self.poisoned.is_some() {
+        if self.pipeline.poisoned().is_some() {
             return;
         }
-        let caller = self.itself.clone();
+        let caller = self.identity.driver.clone();
         let finished = Finished { outcome: self.sized(finished.outcome), ..finished };
         if let Some(left) = finished.left.as_deref().filter(|_| self.is_held(finished.hold)) {
             // Before the outcome: after it nobody holds the step. A list that is full is no reason to lose the outcome.
@@ -98,13 +98,13 @@ impl<R: Reader, W: World> Engine<R, W> {
             self.attempts.tell_again(finished);
             self.look_again();
         } else {
-            self.open.after.attempts.note_outcome(finished);
+            self.pipeline.after().attempts.note_outcome(finished);
         }
     }
 
     /// Something was used. It is written down with whatever else is on its way.
     pub fn handle_spent(&mut self, spend: Spend) {
-        self.open.batch.spends.push(spend);
+        self.pipeline.batch().spends.push(spend);
     }
 
     fn is_held(&self, hold: Hold) -> bool {
@@ -119,7 +119,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             if fingerprint != schedule.fingerprint {
                 return Err(Error::KeyReused { key: key.to_string(), task });
             }
-            self.cache.load(task, &mut self.reader).map_err(Error::Store)?;
+            self.live.load(task, &mut self.reader).map_err(Error::Store)?;
             let status = self.status(task);
             return Ok((Answer::Accepted { task, status, merged: true, class: WriteClass::Strong }, until));
         }
@@ -141,7 +141,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let task = TaskId::new(self.world.now().wall_ms, self.world.random());
         let pos = self.write_new(task, namespace.clone(), caller, schedule)?;
         let put = |(index, content)| ContentPut { key: ContentKey::new(pos, index), content };
-        self.open.batch.content.extend(inputs.into_iter().map(put));
+        self.pipeline.batch().content.extend(inputs.into_iter().map(put));
         self.note_key(namespace, key, Some(task));
         let status = self.status(task);
         Ok((Answer::Accepted { task, status, merged: false, class: WriteClass::Strong }, until))
@@ -153,41 +153,22 @@ impl<R: Reader, W: World> Engine<R, W> {
         namespace: &relaymesh_core::name::Name,
         key: &IdempotencyKey,
     ) -> Result<Option<(TaskId, relaymesh_core::hash::Hash)>, Error> {
-        if let IdempotencyKey::RequestId(id) = key
-            && self.newest_request < Some(*id)
-        {
-            self.newest_request = Some(*id);
-            return Ok(None);
-        }
-        match self.keys.get(&(namespace.clone(), key.clone())) {
-            None => {}
-            Some((_, None)) => return Ok(None),
-            Some((_, Some(task))) => {
-                if let Some(rows) = self.cache.get(*task).and_then(|entry| entry.rows.as_ref()) {
-                    return Ok(Some((*task, rows.task.fingerprint)));
-                }
-            }
-        }
-        let row = self.reader.idempotency(namespace, key).map_err(Error::Store)?;
-        Ok(row.map(|row| (row.task, row.fingerprint)))
+        self.live.task_of_key(namespace, key, &mut self.reader).map_err(Error::Store)
     }
 
     fn wait(&mut self, task: TaskId, reply: Reply) {
-        let answer = match self.cache.load(task, &mut self.reader) {
-            Ok(Some(entry)) => match &entry.rows {
-                Some(rows) if rows.task.status.is_terminal() => Ok(ended(&rows.task)),
-                Some(_) => return self.audience.wait(task, reply),
-                None => Err(Refusal::NoTask.into()),
-            },
+        let answer = match self.live.load(task, &mut self.reader) {
+            Ok(Some(rows)) if rows.task.status.is_terminal() => Ok(ended(&rows.task)),
+            Ok(Some(_)) => return self.audience.wait(task, reply),
             Ok(None) => Err(Refusal::NoTask.into()),
             Err(error) => Err(Error::Store(error)),
         };
-        self.open.after.replies.push((reply, answer));
+        self.pipeline.reply(reply, answer);
     }
 
     /// A claim of a worker from outside. What is to be worked out about a step is for the node: a worker would have nothing to do.
     fn claim_outside(&mut self, caller: &Caller, step: StepId, worker: WorkerId, lease_ms: u64) -> Result<Hold, Error> {
-        self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        self.live.load(step.task, &mut self.reader).map_err(Error::Store)?;
         if let Some((row, _)) = self.step(step.task, step.index).filter(|(row, _)| row.is_inward()) {
             return Err(Refusal::NotReady { name: row.spec.name.clone() }.into());
         }
@@ -202,11 +183,12 @@ impl<R: Reader, W: World> Engine<R, W> {
         lease_ms: u64,
     ) -> Result<Hold, Error> {
         let token = LeaseToken::from_bytes(self.world.random().to_be_bytes());
-        let entry = self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
-        let seen = entry.and_then(|entry| entry.rows.as_ref()).map(|rows| rows.task.head).ok_or(Refusal::NoTask)?;
-        let body = task::Body::ClaimWork { step: step.index, owner: self.node, worker, token, lease_ms, seen };
+        let rows = self.live.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        let seen = rows.map(|rows| rows.task.head).ok_or(Refusal::NoTask)?;
+        let owner = self.identity.node;
+        let body = task::Body::ClaimWork { step: step.index, owner, worker, token, lease_ms, seen };
         self.write(step.task, caller, body)?;
-        let rows = self.cache.get(step.task).and_then(|entry| entry.rows.as_ref()).ok_or(Refusal::NoTask)?;
+        let rows = self.live.task(step.task).ok_or(Refusal::NoTask)?;
         Ok(Hold { step, epoch: rows.steps[usize::from(step.index)].epoch, token })
     }
 
@@ -215,7 +197,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         for step in self.attempts.held_by(worker) {
             self.attempts.renew(step, now.mono_ms);
         }
-        self.open.batch.heartbeats.push(Heartbeat { worker, at_ms: now.wall_ms });
+        self.pipeline.batch().heartbeats.push(Heartbeat { worker, at_ms: now.wall_ms });
         done(Status::Running)
     }
 
@@ -226,7 +208,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let body = task::Body::CompleteJob { held: hold.in_task(), result: result.named(media) };
                 let status = self.fenced(caller, hold, "complete", body)?;
                 // The op's own position: what it led to, such as the next step's claim, came after it.
-                let rows = self.cache.get(hold.step.task).and_then(|entry| entry.rows.as_ref());
+                let rows = self.live.task(hold.step.task);
                 let pos = rows.map_or(0, |rows| rows.steps[usize::from(hold.step.index)].result_pos);
                 self.put_content(ContentPut { key: ContentKey::new(pos, 0), content: result });
                 Ok(status)
@@ -264,7 +246,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// An outcome from outside, if it is what its step asks for.
     fn as_asked(&mut self, step: StepId, outcome: Outcome) -> Result<Outcome, Error> {
         let Outcome::Done { media, result } = outcome else { return Ok(outcome) };
-        self.cache.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        self.live.load(step.task, &mut self.reader).map_err(Error::Store)?;
         let (media, result) = self.result_as_asked(step, media, result)?;
         Ok(Outcome::Done { media, result })
     }
@@ -285,7 +267,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     /// Content is kept in the order of its keys; an op that came after may have brought some already.
     pub(super) fn put_content(&mut self, put: ContentPut) {
-        let content = &mut self.open.batch.content;
+        let content = &mut self.pipeline.batch().content;
         let at = content.iter().rposition(|other| other.key < put.key).map_or(0, |index| index + 1);
         content.insert(at, put);
     }
@@ -294,7 +276,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     fn record(&mut self, caller: &Caller, hold: Hold, artifact: Recorded) -> Result<Status, Error> {
         let Recorded { kind, name, media, content, about } = artifact;
         self.fits(&content)?;
-        let pos = self.open.batch.head.pos + 1;
+        let pos = self.pipeline.tip().pos + 1;
         let body =
             task::Body::RecordArtifact { held: hold.in_task(), kind, name, content: content.named(media), about };
         let status = self.fenced(caller, hold, "record", body)?;
@@ -308,8 +290,8 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Err(Error::Refused(Refusal::Fenced { found, epoch, given, .. })) = &written {
             let at_ms = self.world.now().wall_ms;
             let conflict = LeaseConflict { at_ms, step: hold.step, verb, found: *found, epoch: *epoch, given: *given };
-            self.open.batch.conflicts.push(conflict);
-            self.open.after.attempts.note_stop(hold.step, hold.epoch);
+            self.pipeline.batch().conflicts.push(conflict);
+            self.pipeline.after().attempts.note_stop(hold.step, hold.epoch);
         }
         written
     }

@@ -1,7 +1,9 @@
 //! Namespaces through the engine: made before they are used, and remembered.
 
 use super::{Answered, Rig, name, submit_of};
-use crate::driver::{Answer, Command, Error, Letter, LifeCommand, LockCommand, MessageCommand, NAMESPACES_MAX, Until};
+use crate::driver::{
+    Answer, Command, Error, Letter, LifeCommand, LockCommand, MessageCommand, NAMESPACES_MAX, Until, live,
+};
 use relaymesh_core::{
     content::Media,
     id::{LeaseToken, MessageId, NamespaceId, NodeId, ThreadId, WorkerId},
@@ -222,7 +224,7 @@ fn what_repeats_something_that_is_there_is_answered_as_ever() {
     let first = rig.call(submit("team-a", "k")).unwrap();
     rig.call(send("team-a")).unwrap();
     // As in a root from before namespaces were made: the things are there, and their namespace is not.
-    rig.engine.namespaces.remove(&name("team-a"));
+    rig.engine.live.forget_namespace(&name("team-a"));
     let Answer::Accepted { task, .. } = first else { panic!("not accepted") };
     let again = rig.call(submit("team-a", "k"));
     assert!(matches!(again, Ok(Answer::Accepted { task: same, merged: true, .. }) if same == task), "{again:?}");
@@ -233,7 +235,9 @@ fn what_repeats_something_that_is_there_is_answered_as_ever() {
 #[test]
 fn so_many_namespaces_and_no_more() {
     let mut rig = Rig::new();
-    rig.engine.namespaces.extend((1..NAMESPACES_MAX).map(|number| name(&format!("n{number}"))));
+    for number in 1..NAMESPACES_MAX {
+        rig.engine.live.note_namespace(name(&format!("n{number}")), &mut live::Share::default());
+    }
     assert_eq!(rig.call(create("one-more")), Err(Error::TooManyNamespaces { count: NAMESPACES_MAX }));
     assert_eq!(rig.call(create("n7")), made("n7", false));
 }

@@ -40,7 +40,7 @@ fn f15_a_node_starts_on_a_log_with_plans_and_keeps_them() {
     let mut rig = Rig::new();
     rig.call(Command::CreateNamespace { name: name("team-a"), about: String::new() }).unwrap();
     let mut rig = written(rig, |author| author.plan_all(plan(1)));
-    assert!(rig.engine.namespaces.contains(&name("team-a")), "namespaces are found before plans");
+    assert!(rig.engine.live.has_namespace(&name("team-a")), "namespaces are found before plans");
     rig.single("echo");
     let before = rig.disk.reader().scope(plan(1)).unwrap();
     validate(before.as_ref().unwrap().plan().unwrap()).unwrap();

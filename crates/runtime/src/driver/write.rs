@@ -9,13 +9,12 @@ use super::{
 use crate::world::World;
 use relaymesh_core::{
     id::{OpId, StepId, TaskId},
-    kernel::apply_task,
     name::Name,
     op::{Body, Header, Op, Subject, WriteClass},
     task::{self, Effect, Refusal, Status, TaskRows, spec::Schedule},
     trace::SpanId,
 };
-use relaymesh_store::{Reader, StoredOp};
+use relaymesh_store::Reader;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// An op about a task that is there. On success the rows have changed and the effects are taken up; on refusal
@@ -30,16 +29,10 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn write_to(&mut self, task: TaskId, caller: &Caller, subject: Subject) -> Result<Status, super::Error> {
-        let namespace = match self.cache.load(task, &mut self.reader).map_err(super::Error::Store)? {
-            Some(entry) => entry.rows.as_ref().map(|rows| rows.task.namespace.clone()),
-            None => None,
-        };
-        let namespace = namespace.ok_or(Refusal::NoTask)?;
+        let rows = self.live.load(task, &mut self.reader).map_err(super::Error::Store)?;
+        let namespace = rows.map(|rows| rows.task.namespace.clone()).ok_or(Refusal::NoTask)?;
         let op = self.stamp(subject, namespace, caller)?;
-        let Some(entry) = self.cache.get_mut(task) else { return Err(Refusal::NoTask.into()) };
-        let marks = marks(entry.rows.as_ref(), self.audience.is_watched());
-        apply_task(&mut entry.rows, &op, &mut self.effects).map_err(refused)?;
-        self.accept(task, op, marks, None);
+        self.apply(task, &op, None)?;
         Ok(self.status(task))
     }
 
@@ -52,24 +45,17 @@ impl<R: Reader, W: World> Engine<R, W> {
         schedule: Schedule,
     ) -> Result<u64, super::Error> {
         let op = self.stamp(Subject::Task(task, task::Body::ScheduleJob { schedule }), namespace, caller)?;
-        let pos = op.pos;
-        let mut rows = None;
-        apply_task(&mut rows, &op, &mut self.effects).map_err(refused)?;
-        if let Some(rows) = rows {
-            self.cache.insert_new(rows);
-        }
-        let asked_in = caller.asked_in.map(|context| context.span);
-        self.accept(task, op, marks(None, self.audience.is_watched()), asked_in);
-        Ok(pos)
+        self.apply(task, &op, caller.asked_in.map(|context| context.span))?;
+        Ok(op.pos)
     }
 
     pub(super) fn stamp(&mut self, subject: Subject, namespace: Name, caller: &Caller) -> Result<Op, super::Error> {
         let now = self.world.now();
-        let hlc = self.hlc.tick(now.wall_ms).map_err(|error| super::Error::Indeterminate(error.to_string()))?;
-        let head = &self.open.batch.head;
+        let hlc = self.pipeline.tick(now.wall_ms).map_err(|error| super::Error::Indeterminate(error.to_string()))?;
+        let head = self.pipeline.tip();
         let header = Header {
             op_id: OpId::new(now.wall_ms, self.world.random()),
-            origin: self.node,
+            origin: self.identity.node,
             origin_epoch: head.chain.origin_epoch,
             seq: head.chain.next_seq(),
             hlc,
@@ -84,26 +70,15 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(Op { pos: head.pos + 1, header, body: subject.into() })
     }
 
-    fn accept(&mut self, task: TaskId, op: Op, marks: Option<Vec<u32>>, asked_in: Option<SpanId>) {
-        self.append(&op);
-        if let Some(entry) = self.cache.get_mut(task) {
-            if !entry.dirty {
-                entry.dirty = true;
-                self.open.after.touched.push(task);
-            }
-            if let (Some(marks), Some(rows)) = (marks, &entry.rows) {
-                self.open.after.audience.note_event(Event { asked_in, ..event(&op, rows, &marks) });
-            }
+    fn apply(&mut self, task: TaskId, op: &Op, asked_in: Option<SpanId>) -> Result<(), super::Error> {
+        let marks = self.audience.is_watched().then(|| marks(self.live.task(task)));
+        self.live.apply(task, op, &mut self.effects, &mut self.pipeline.after().live).map_err(refused)?;
+        self.pipeline.append(op);
+        if let (Some(marks), Some(rows)) = (marks, self.live.task(task)) {
+            self.pipeline.after().audience.note_event(Event { asked_in, ..event(op, rows, &marks) });
         }
         self.take_up_effects(task, &op.body);
-    }
-
-    /// Puts an op that took effect on the chain.
-    pub(super) fn append(&mut self, op: &Op) {
-        let head = &mut self.open.batch.head;
-        let link = head.chain.append(&op.header, &op.body);
-        head.pos = op.pos;
-        self.open.batch.ops.push(StoredOp { pos: op.pos, bytes: link.bytes, hash: link.hash });
+        Ok(())
     }
 
     fn take_up_effects(&mut self, task: TaskId, body: &Body) {
@@ -112,18 +87,18 @@ impl<R: Reader, W: World> Engine<R, W> {
             match effect {
                 Effect::Offer { step } => self.offer(task, step),
                 Effect::Wake { at_ms, .. } => {
-                    let wake = &mut self.open.after.wake_ms;
+                    let wake = &mut self.pipeline.after().wake_ms;
                     *wake = Some(wake.map_or(at_ms, |other| other.min(at_ms)));
                 }
                 Effect::Start { step, epoch } => self.note_start(task, step, epoch),
                 Effect::Stop { step, epoch } => {
                     let step = StepId { task, index: step };
                     self.attempts.end(step, epoch);
-                    self.open.after.attempts.note_stop(step, epoch);
+                    self.pipeline.after().attempts.note_stop(step, epoch);
                 }
                 Effect::End { .. } => {
-                    if let Some(rows) = self.cache.get(task).and_then(|entry| entry.rows.as_ref()) {
-                        self.audience.note_end(&rows.task, &mut self.open.after.audience);
+                    if let Some(rows) = self.live.task(task) {
+                        self.audience.note_end(&rows.task, &mut self.pipeline.after().audience);
                     }
                 }
             }
@@ -147,13 +122,13 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     pub(super) fn status(&self, task: TaskId) -> Status {
-        self.cache.get(task).and_then(|entry| entry.rows.as_ref()).map_or(Status::Pending, |rows| rows.task.status)
+        self.live.task(task).map_or(Status::Pending, |rows| rows.task.status)
     }
 }
 
-/// Revisions before an op, to tell which steps it changed. Only kept when somebody watches.
-fn marks(rows: Option<&TaskRows>, wanted: bool) -> Option<Vec<u32>> {
-    wanted.then(|| rows.map_or(Vec::new(), |rows| rows.steps.iter().map(|step| step.rev).collect()))
+/// Revisions before an op, to tell which steps it changed.
+fn marks(rows: Option<&TaskRows>) -> Vec<u32> {
+    rows.map_or(Vec::new(), |rows| rows.steps.iter().map(|step| step.rev).collect())
 }
 
 fn event(op: &Op, rows: &TaskRows, marks: &[u32]) -> Event {
