@@ -29,7 +29,7 @@ pub use content::{Blob, Blobs, Content};
 pub use error::Error;
 pub use key::{ContentKey, StepKey};
 pub use life::{Life, Run};
-pub use saved::Saved;
+pub use saved::{Saved, StepChange};
 pub use scope::{SavedScope, ScopePut};
 pub use spend::{Day, Spend};
 pub use traits::{Queue, Reader, Store, TaskFilter};

@@ -84,6 +84,11 @@ impl Disk {
         self.state().reads_to_fail = count;
     }
 
+    /// Whether the next read fails.
+    pub fn fails_reads(&self) -> bool {
+        self.state().reads_to_fail > 0
+    }
+
     /// Flips a bit of a row behind the store's back. False when there is no such row.
     pub fn corrupt_row(&self, key: RowKey) -> bool {
         self.state().row_bytes(key).and_then(|bytes| bytes.last_mut()).map(|byte| *byte ^= 1).is_some()

@@ -3,7 +3,7 @@
 use crate::{Batch, IdempotencyRow, KeyPut, Queue, StepKey, StepPut, TaskPut};
 use relaymesh_core::{
     row::{RowSum, StateHash, encode_step, encode_task},
-    task::{Step, Task, TaskRows},
+    task::{Status, Step, Task, TaskRows},
 };
 
 /// What the store, or a batch on its way there, last got of a task's rows. A row is written when its revision has grown.
@@ -18,19 +18,40 @@ pub struct Saved {
 struct Mark {
     rev: u32,
     sum: RowSum,
+    /// For a step: the attempt that ran.
+    running: Option<u32>,
+}
+
+/// A step whose row has changed since it was last put.
+#[derive(Debug, Clone, Copy)]
+pub struct StepChange<'a> {
+    /// Its place.
+    pub index: u16,
+    /// The epoch of the attempt that ran before.
+    pub running_before: Option<u32>,
+    /// The row now.
+    pub after: &'a Step,
 }
 
 impl Saved {
     /// The marks of rows that were just loaded.
     pub fn of(rows: &TaskRows) -> Self {
         let mut bytes = Vec::new();
-        let task = Mark { rev: rows.task.rev, sum: encode_task(&rows.task, &mut bytes) };
+        let task = Mark { rev: rows.task.rev, sum: encode_task(&rows.task, &mut bytes), running: None };
         let mark = |(index, step): (u16, &Step)| Mark {
             rev: step.rev,
             sum: encode_step(rows.task.id, index, step, &mut bytes),
+            running: running(step),
         };
         let steps = rows.indexed().map(mark).collect();
         Self { task, steps }
+    }
+
+    /// The steps that [`Saved::put`] would put, with what they were before.
+    pub fn changes<'a>(&'a self, rows: &'a TaskRows) -> impl Iterator<Item = StepChange<'a>> {
+        let marks = self.steps.iter().copied().chain(std::iter::repeat(Mark::default()));
+        let changed = rows.indexed().zip(marks).filter(|((_, step), mark)| mark.rev != step.rev);
+        changed.map(|((index, after), mark)| StepChange { index, running_before: mark.running, after })
     }
 
     /// Puts every row that changed since into the batch, and keeps the batch's state hash up.
@@ -69,7 +90,7 @@ fn task_put(task: &Task, mark: &mut Mark, state: &mut StateHash) -> TaskPut {
     let sum = encode_task(task, &mut bytes);
     let created = mark.rev == 0;
     state.change(mark.sum, sum);
-    *mark = Mark { rev: task.rev, sum };
+    *mark = Mark { rev: task.rev, sum, running: None };
     TaskPut {
         key: task.key,
         created,
@@ -90,7 +111,7 @@ fn step_put(task: &Task, index: u16, step: &Step, mark: &mut Mark, state: &mut S
     let sum = encode_step(task.id, index, step, &mut bytes);
     let created = mark.rev == 0;
     state.change(mark.sum, sum);
-    *mark = Mark { rev: step.rev, sum };
+    *mark = Mark { rev: step.rev, sum, running: running(step) };
     StepPut {
         key: StepKey::new(task.key, index),
         created,
@@ -105,6 +126,11 @@ fn step_put(task: &Task, index: u16, step: &Step, mark: &mut Mark, state: &mut S
         bytes,
         sum,
     }
+}
+
+/// The attempt that runs.
+fn running(step: &Step) -> Option<u32> {
+    (step.status == Status::Running).then_some(step.epoch)
 }
 
 /// When the task ended, if it has.

@@ -52,32 +52,16 @@ enum Worker {
 /// What a batch does about attempts.
 #[derive(Debug, Default)]
 pub(super) struct Share {
-    /// Claims whose work may begin.
-    starts: Vec<Hold>,
-    /// Attempts that no longer count.
-    stops: Vec<(StepId, u32)>,
-    /// Leases of workers from outside that begin to run.
-    leases: Vec<Hold>,
-    /// Steps that were asked for.
-    asked: Vec<Hold>,
+    /// Attempts that exist only because of it: they were claimed, or their step was asked for.
+    begun: Vec<(StepId, u32)>,
     /// Outcomes of the world's own agents that are written down.
     outcomes: Vec<Finished>,
 }
 
 impl Share {
-    /// The work of this claim may begin.
-    pub(super) fn note_start(&mut self, hold: Hold) {
-        self.starts.push(hold);
-    }
-
-    /// The attempt no longer counts.
-    pub(super) fn note_stop(&mut self, step: StepId, epoch: u32) {
-        self.stops.push((step, epoch));
-    }
-
     /// The question of this step is sent.
     pub(super) fn note_asked(&mut self, hold: Hold) {
-        self.asked.push(hold);
+        self.begun.push((hold.step, hold.epoch));
     }
 
     /// The outcome is written down.
@@ -116,16 +100,23 @@ impl Attempts {
         self.by_step.contains_key(&step)
     }
 
-    /// A claim of this node's own agents was decided. Its work begins once the batch is durable.
-    pub(super) fn begin_own(&mut self, hold: Hold, pools: Vec<Arc<str>>, share: &mut Share) {
-        self.begin(hold.step, hold.epoch, Worker::Own, pools);
-        share.starts.push(hold);
+    /// A claim of this node's own agents was decided. It takes its places at once; its work begins once the batch is durable.
+    pub(super) fn begin_own(&mut self, step: StepId, epoch: u32, pools: Vec<Arc<str>>, share: &mut Share) {
+        self.begin(step, epoch, Worker::Own, pools);
+        share.begun.push((step, epoch));
     }
 
     /// A claim of a worker from outside was decided. Its lease begins to run once the batch is durable.
-    pub(super) fn begin_outside(&mut self, hold: Hold, worker: WorkerId, lease_ms: u64, share: &mut Share) {
-        self.begin(hold.step, hold.epoch, Worker::Outside { worker, lease_ms, deadline_ms: None }, Vec::new());
-        share.leases.push(hold);
+    pub(super) fn begin_outside(
+        &mut self,
+        step: StepId,
+        epoch: u32,
+        worker: WorkerId,
+        lease_ms: u64,
+        share: &mut Share,
+    ) {
+        self.begin(step, epoch, Worker::Outside { worker, lease_ms, deadline_ms: None }, Vec::new());
+        share.begun.push((step, epoch));
     }
 
     /// A durable lease of a worker from outside was found in the rows: it gets one full term.
@@ -222,21 +213,12 @@ impl Attempts {
         std::mem::take(&mut self.unwritten)
     }
 
-    /// The batch is durable: leases begin to run, and work is to begin. Gives back what is to be stopped.
-    pub(super) fn settle(&mut self, share: Share, batch: &Arc<Batch>, mono_ms: u64) -> Vec<(StepId, u32)> {
-        for hold in share.leases {
-            self.renew(hold.step, mono_ms);
-        }
-        self.to_start.extend(share.starts.into_iter().map(|hold| (hold, Arc::clone(batch))));
-        share.stops
-    }
-
     /// The batch is rolled back. What it claimed was never begun; a step that it asked is found without an attempt and asked
     /// again. What was used was used, whether there is room to write it down or not.
     pub(super) fn undo(&mut self, share: Share, spends: impl IntoIterator<Item = Spend>) {
-        let Share { starts, stops: _, leases, asked, outcomes } = share;
-        for hold in starts.into_iter().chain(leases).chain(asked) {
-            self.end(hold.step, hold.epoch);
+        let Share { begun, outcomes } = share;
+        for (step, epoch) in begun {
+            self.end(step, epoch);
         }
         self.untold.extend(outcomes);
         self.unwritten.extend(spends);

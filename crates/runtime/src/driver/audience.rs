@@ -5,13 +5,14 @@
 
 use super::{
     command::{Answer, Error, Reply},
+    effects,
     event::{Event, Posted},
 };
 use relaymesh_core::{
     id::TaskId,
     task::{Task, TaskRows},
 };
-use relaymesh_store::Reader;
+use relaymesh_store::{Batch, Reader};
 use std::collections::{BTreeSet, HashMap};
 
 /// Takes events; `false` ends the subscription.
@@ -35,7 +36,6 @@ pub(super) struct Audience {
 #[derive(Default)]
 pub(super) struct Share {
     events: Vec<Event>,
-    posted: Vec<Posted>,
     /// Tasks that end in it, with the callers that waited for that very end.
     ended: Vec<(TaskId, Answer, Vec<Reply>)>,
 }
@@ -79,12 +79,15 @@ impl Audience {
         share.ended.push((task.id, ended(task), replies));
     }
 
-    /// The batch is durable and the log stands at `pos`, if that is new. Subscribers hear of it before callers do.
-    pub(super) fn tell(&mut self, share: &Share, pos: Option<u64>) {
+    /// The batch is durable. Subscribers hear of it before callers do.
+    pub(super) fn tell(&mut self, share: &Share, batch: &Batch) {
         self.watchers.retain_mut(|watcher| share.events.iter().all(&mut *watcher));
-        self.listeners.retain_mut(|listener| share.posted.iter().all(&mut *listener));
-        if let Some(pos) = pos {
-            self.followers.retain_mut(|follower| follower(pos));
+        if !self.listeners.is_empty() {
+            let posted: Vec<Posted> = effects::posted(batch).collect();
+            self.listeners.retain_mut(|listener| posted.iter().all(&mut *listener));
+        }
+        if !batch.ops.is_empty() {
+            self.followers.retain_mut(|follower| follower(batch.head.pos));
         }
     }
 
@@ -130,10 +133,6 @@ impl Audience {
 impl Share {
     pub(super) fn note_event(&mut self, event: Event) {
         self.events.push(event);
-    }
-
-    pub(super) fn note_posted(&mut self, posted: impl Iterator<Item = Posted>) {
-        self.posted.extend(posted);
     }
 
     /// Answers the callers that waited for an end.

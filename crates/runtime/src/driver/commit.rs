@@ -3,13 +3,14 @@
 use super::{
     ask::Question,
     command::{Error, Reply},
+    effects::{Effects, Start},
     engine::Engine,
     pipeline::{After, Decided, Lost},
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};
 use relaymesh_core::task::Status;
 use relaymesh_store::{Batch, Reader};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Takes the store's word about the batch that was given out last. A batch that is empty needs no store: say `Ok`.
@@ -29,23 +30,36 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Answers everybody and does everything that waited for the last commit.
     pub fn tell(&mut self) {
         let Some(Decided { number, batch, after }) = self.pipeline.take_durable() else { return };
-        let After { replies, live, ready, attempts, audience, wake_ms } = after;
+        let After { replies, live, ready, attempts: _, audience, mut effects, wake_ms } = after;
         // What was used counts before anybody is told of the position that it stands at.
         if !batch.spends.is_empty() {
             self.world.spent(&batch.spends);
         }
-        self.audience.tell(&audience, (!batch.ops.is_empty()).then_some(batch.head.pos));
+        self.audience.tell(&audience, &batch);
         for (reply, answer) in replies {
             reply(answer);
         }
         audience.answer();
-        let now = self.world.now();
-        for (step, epoch) in self.attempts.settle(attempts, &batch, now.mono_ms) {
-            self.world.stop(step, epoch);
-        }
+        effects.take_in_journal(&batch);
+        self.take_up(effects, &batch);
         self.timers.due_at(wake_ms);
         self.ready.settle(ready);
         self.live.settle(live, number);
+    }
+
+    fn take_up(&mut self, effects: Effects, batch: &Arc<Batch>) {
+        for (step, epoch) in effects.stops {
+            self.world.stop(step, epoch);
+        }
+        let now = self.world.now();
+        for Start { hold, worker } in effects.starts {
+            if worker != self.identity.worker {
+                self.attempts.renew(hold.step, now.mono_ms);
+            }
+            if worker == self.identity.worker || worker == self.identity.asker {
+                self.attempts.start(hold, Arc::clone(batch));
+            }
+        }
     }
 
     /// Begins at most `max` attempts whose claims are durable; `true` when more of them wait. In between, whatever was
@@ -114,7 +128,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.timers.undo(self.world.now());
         let mut uncreated = BTreeSet::new();
         for Lost { after, spends } in self.pipeline.undo() {
-            let After { replies, live, ready: _, attempts, audience, wake_ms: _ } = after;
+            let After { replies, live, ready: _, attempts, audience, effects: _, wake_ms: _ } = after;
             for (reply, _) in replies {
                 reply(Err(why.clone()));
             }

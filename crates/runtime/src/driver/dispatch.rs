@@ -1,7 +1,7 @@
 //! Who runs next: the ready window, filled from offers and, when those have overflowed, from the store's queues.
 
 use super::engine::Engine;
-use crate::world::{Alert, Hold, Pool, World};
+use crate::world::{Alert, Pool, World};
 use relaymesh_core::{
     id::{StepId, TaskId},
     lanes::Priority,
@@ -82,20 +82,17 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.live.unqueue(task);
     }
 
-    /// A claim was decided: remember who makes the attempt, and what to do once it is durable.
+    /// A claim was decided: remember who makes the attempt.
     pub(super) fn note_start(&mut self, task: TaskId, index: u16, epoch: u32) {
         let Some((step, _)) = self.step(task, index) else { return };
-        let Some(lease) = step.lease.clone() else { return };
-        let hold = Hold { step: StepId { task, index }, epoch, token: lease.token };
+        let Some(lease) = step.lease.as_ref() else { return };
+        let id = StepId { task, index };
         if lease.worker == self.identity.worker {
             let pools = self.pools(step).iter().map(|pool| pool.name.clone()).collect();
-            self.attempts.begin_own(hold, pools, &mut self.pipeline.after().attempts);
+            self.attempts.begin_own(id, epoch, pools, &mut self.pipeline.after().attempts);
         } else {
-            let lease_ms = lease.deadline_ms - lease.claimed_ms;
-            self.attempts.begin_outside(hold, lease.worker, lease_ms, &mut self.pipeline.after().attempts);
-            if lease.worker == self.identity.asker {
-                self.pipeline.after().attempts.note_start(hold);
-            }
+            let (worker, lease_ms) = (lease.worker, lease.deadline_ms - lease.claimed_ms);
+            self.attempts.begin_outside(id, epoch, worker, lease_ms, &mut self.pipeline.after().attempts);
         }
     }
 

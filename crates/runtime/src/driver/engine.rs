@@ -6,7 +6,7 @@ use super::{
     event::{Event, Posted},
     identity::Identity,
     live::Live,
-    pipeline::{Open, Pipeline},
+    pipeline::{After, Open, Pipeline},
     ready::Ready,
     timers::{Timers, earlier},
     upkeep::Upkeep,
@@ -181,7 +181,9 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub fn put_rows(&mut self) {
         let number = self.pipeline.number();
         let Open { batch, after } = self.pipeline.open();
-        let due_ms = self.live.put(&mut after.live, batch, number);
-        after.wake_ms = earlier(after.wake_ms, due_ms);
+        let After { live, effects, wake_ms, .. } = after;
+        let node = self.identity.node;
+        let due_ms = self.live.put(live, batch, number, |task, change| effects.take_in(task, change, node));
+        *wake_ms = earlier(*wake_ms, due_ms);
     }
 }

@@ -17,7 +17,7 @@ use relaymesh_core::{
     op::{Op, Scope},
     task::{self, TaskRows, spec::IdempotencyKey},
 };
-use relaymesh_store::{Batch, Error, IdempotencyRow, Reader};
+use relaymesh_store::{Batch, Error, IdempotencyRow, Reader, StepChange};
 use std::collections::{BTreeSet, HashMap};
 
 #[derive(Debug)]
@@ -130,7 +130,7 @@ impl Live {
         effects: &mut Vec<kernel::Effect>,
         share: &mut Share,
         batch: &mut Batch,
-    ) -> Result<Option<&Rows>, kernel::Refusal> {
+    ) -> Result<(), kernel::Refusal> {
         self.scopes.apply(op, effects, &mut share.scopes, batch)
     }
 
@@ -208,9 +208,16 @@ impl Live {
         Ok(row.map(|row| (row.task, row.fingerprint)))
     }
 
-    /// Puts the rows that have changed into batch `number`. Gives back when the first of them falls due.
-    pub(super) fn put(&mut self, share: &mut Share, batch: &mut Batch, number: u64) -> Option<u64> {
-        self.tasks.put(&mut share.tasks, batch, number);
+    /// Puts the rows that have changed into batch `number`, and tells of every step that the batch changes. Gives back when the first row
+    /// of another scope falls due.
+    pub(super) fn put(
+        &mut self,
+        share: &mut Share,
+        batch: &mut Batch,
+        number: u64,
+        mut changed: impl FnMut(TaskId, StepChange<'_>),
+    ) -> Option<u64> {
+        self.tasks.put(&mut share.tasks, batch, number, &mut changed);
         self.scopes.put(&mut share.scopes, batch, number)
     }
 

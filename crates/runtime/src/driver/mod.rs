@@ -24,6 +24,7 @@ mod caller;
 mod command;
 mod commit;
 mod dispatch;
+mod effects;
 mod engine;
 mod event;
 mod event_loop;

@@ -4,6 +4,7 @@
 use super::{
     attempts, audience,
     command::{Answer, Error, Reply},
+    effects::Effects,
     live, ready,
 };
 use relaymesh_core::{
@@ -41,6 +42,7 @@ pub(super) struct After {
     pub(super) ready: ready::Share,
     pub(super) attempts: attempts::Share,
     pub(super) audience: audience::Share,
+    pub(super) effects: Effects,
     /// The earliest time at which something in it falls due.
     pub(super) wake_ms: Option<u64>,
 }
@@ -168,6 +170,12 @@ impl Pipeline {
         self.batches += 1;
         self.in_flight = Some(Decided { number: self.batches, batch: Arc::clone(&batch), after });
         batch
+    }
+
+    /// What is to be done once the batch that the store has is durable.
+    #[cfg(test)]
+    pub(super) fn effects_in_flight(&self) -> &Effects {
+        &self.in_flight.as_ref().expect("a batch on its way").after.effects
     }
 
     /// Whether the store has a batch.

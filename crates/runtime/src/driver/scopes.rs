@@ -1,13 +1,13 @@
 //! Scopes other than tasks: ops about them, and what falls due in them.
 
-use super::{caller::Caller, command::Error, engine::Engine, event::Posted, pipeline::Open};
+use super::{caller::Caller, command::Error, engine::Engine, pipeline::Open};
 use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,
     id::RepositoryId,
     kernel::{Effect, Refusal, Rows},
     lock::{self, RepositoryRows},
-    message::{self, ThreadRows},
+    message::ThreadRows,
     name::Name,
     op::{HeldLock, Scope, Subject},
 };
@@ -33,9 +33,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let op = self.stamp(subject, namespace, caller)?;
         let mut effects = Vec::new();
         let Open { batch, after } = self.pipeline.open();
-        let rows = self.live.apply_to_scope(&op, &mut effects, &mut after.live, batch).map_err(refused)?;
-        // Also when nobody listens: somebody may by the time this is durable.
-        after.audience.note_posted(posted(rows, &effects));
+        self.live.apply_to_scope(&op, &mut effects, &mut after.live, batch).map_err(refused)?;
         self.pipeline.append(&op);
         Ok(effects)
     }
@@ -120,23 +118,6 @@ impl<R: Reader, W: World> Engine<R, W> {
         }
         Ok(())
     }
-}
-
-/// Who has something to look at in their inbox, or need not look any more.
-fn posted<'a>(rows: Option<&'a Rows>, effects: &'a [Effect]) -> impl Iterator<Item = Posted> + 'a {
-    use message::Effect::{Answered, End, Hand, Offer, Stop, Wake};
-    let rows = rows.and_then(Rows::thread);
-    let about = effects.iter().filter_map(move |effect| match effect {
-        Effect::Thread(Offer { message } | Wake { message, .. } | End { message, .. }) => {
-            rows.and_then(|rows| Some((rows, rows.messages.get(message)?)))
-        }
-        Effect::Thread(Hand { .. } | Stop { .. } | Answered { .. }) | Effect::Task(_) | Effect::Repository(_) => None,
-    });
-    about.map(|(rows, row)| Posted {
-        namespace: rows.thread.namespace.clone(),
-        to: row.draft.to.clone(),
-        due_ms: row.due_ms,
-    })
 }
 
 /// The kernel's refusal in the words of the machine that made it.

@@ -76,7 +76,8 @@ impl<R: Reader, W: World> Engine<R, W> {
             let held = Hold { step: step.index, epoch, token: lease.token };
             let body = task::Body::YieldWork { held, reason: "the node stopped".to_owned() };
             if self.write(step.task, &caller, body).is_ok() {
-                self.pipeline.after().attempts.note_stop(step, epoch);
+                // It ends as given back, which says nothing about who gave it back.
+                self.pipeline.after().effects.stops.push((step, epoch));
             }
         }
     }
@@ -291,7 +292,6 @@ impl<R: Reader, W: World> Engine<R, W> {
             let at_ms = self.world.now().wall_ms;
             let conflict = LeaseConflict { at_ms, step: hold.step, verb, found: *found, epoch: *epoch, given: *given };
             self.pipeline.batch().conflicts.push(conflict);
-            self.pipeline.after().attempts.note_stop(hold.step, hold.epoch);
         }
         written
     }

@@ -94,7 +94,6 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Effect::Stop { step, epoch } => {
                     let step = StepId { task, index: step };
                     self.attempts.end(step, epoch);
-                    self.pipeline.after().attempts.note_stop(step, epoch);
                 }
                 Effect::End { .. } => {
                     if let Some(rows) = self.live.task(task) {

@@ -44,14 +44,14 @@ impl Scopes {
         Ok(entry.rows.as_ref())
     }
 
-    /// Applies an op to the scope, which is loaded. Gives back its rows. A refusal has changed neither rows nor effects.
+    /// Applies an op to the scope, which is loaded. A refusal has changed neither rows nor effects.
     pub(super) fn apply(
         &mut self,
         op: &Op,
         effects: &mut Vec<Effect>,
         touched: &mut Touched<Scope>,
         batch: &mut Batch,
-    ) -> Result<Option<&Rows>, Refusal> {
+    ) -> Result<(), Refusal> {
         let scope = op.header.scope;
         let entry = self.entries.entry(scope).or_default();
         kernel::apply(&mut entry.rows, op, effects)?;
@@ -64,7 +64,7 @@ impl Scopes {
             entry.dirty = true;
             touched.all.push(scope);
         }
-        Ok(entry.rows.as_ref())
+        Ok(())
     }
 
     /// Puts the rows that have changed into batch `number`. Gives back when the first of them falls due.

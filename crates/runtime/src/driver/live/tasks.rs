@@ -7,7 +7,7 @@ use relaymesh_core::{
     op::Op,
     task::{Effect, Status, TaskRows},
 };
-use relaymesh_store::{Batch, Error, IdempotencyRow, Reader, Saved};
+use relaymesh_store::{Batch, Error, IdempotencyRow, Reader, Saved, StepChange};
 use std::collections::HashMap;
 
 /// Live rows by task, and by row key for what the store's queues name.
@@ -125,14 +125,23 @@ impl Tasks {
         }
     }
 
-    /// Puts the rows that have changed into batch `number`.
-    pub(super) fn put(&mut self, touched: &mut Touched<TaskId>, batch: &mut Batch, number: u64) {
+    /// Puts the rows that have changed into batch `number`, and tells of every step that the batch changes.
+    pub(super) fn put(
+        &mut self,
+        touched: &mut Touched<TaskId>,
+        batch: &mut Batch,
+        number: u64,
+        changed: &mut impl FnMut(TaskId, StepChange<'_>),
+    ) {
         for task in touched.take_new() {
             let Some(entry) = self.entries.get_mut(task) else { continue };
             entry.dirty = false;
             entry.batch = number;
             match (&entry.rows, entry.purged.take()) {
-                (Some(rows), _) => entry.saved.put(rows, batch),
+                (Some(rows), _) => {
+                    entry.saved.changes(rows).for_each(|change| changed(*task, change));
+                    entry.saved.put(rows, batch);
+                }
                 (None, Some(row)) => entry.saved.purge(row, batch),
                 (None, None) => {}
             }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod disk;
+mod effects;
 mod event_loop;
 mod flows;
 mod leases;
@@ -202,6 +203,9 @@ impl Rig {
     /// Gives the next batch to the store. `false` when there is none.
     pub(super) fn commit_one(&mut self) -> bool {
         let Some(batch) = self.engine.poll_batch() else { return false };
+        if !self.disk.fails_reads() {
+            effects::check(&self.engine, &batch, &mut self.disk.reader());
+        }
         let result = if batch.is_empty() { Ok(()) } else { self.store.as_mut().unwrap().commit(&batch) };
         self.engine.handle_committed(result);
         self.engine.tell();
