@@ -24,8 +24,9 @@ pub(super) type Listener = Box<dyn FnMut(&Posted) -> bool + Send>;
 /// Takes the position of the newest durable op; `false` ends the subscription.
 pub(super) type Follower = Box<dyn FnMut(u64) -> bool + Send>;
 
+/// Everybody who listens to an engine.
 #[derive(Default)]
-pub(super) struct Audience {
+pub struct Audience {
     waiters: HashMap<TaskId, Vec<Reply>>,
     watchers: Vec<Watcher>,
     listeners: Vec<Listener>,
@@ -41,7 +42,8 @@ pub(super) struct Share {
 }
 
 impl Audience {
-    pub(super) fn new(watchers: Vec<Watcher>) -> Self {
+    /// These watch, and nobody else listens yet.
+    pub fn new(watchers: Vec<Watcher>) -> Self {
         Self { watchers, ..Self::default() }
     }
 
@@ -102,8 +104,9 @@ impl Audience {
         self.waiters.entry(task).or_default().extend(replies);
     }
 
-    /// After a roll-back: answers waiters of tasks that have ended according to the store, because the redrive they waited on
-    /// is undone, and waiters of tasks that were never created.
+    /// After a roll-back, and at the start of an engine: answers waiters of tasks that have ended according to the store, and waiters of
+    /// tasks that were never created. A task that is waited for has ended when the redrive before is undone, or when an engine stopped
+    /// before it could tell.
     pub(super) fn settle<R: Reader>(&mut self, reader: &mut R, uncreated: BTreeSet<TaskId>, why: &Error) {
         let mut tasks: Vec<TaskId> = self.waiters.keys().copied().collect();
         tasks.sort_unstable();

@@ -6,7 +6,7 @@ use super::{
     event::{Event, Posted},
     identity::Identity,
     live::Live,
-    pipeline::{After, Open, Pipeline},
+    pipeline::{After, Lost, Open, Pipeline},
     ready::Ready,
     timers::{Timers, earlier},
     upkeep::Upkeep,
@@ -14,7 +14,7 @@ use super::{
 use crate::world::World;
 use relaymesh_core::{content::CONTENT_BYTES_MAX, lanes::DEFAULT_MAX_CONSECUTIVE_HIGH, task::Effect};
 use relaymesh_store::{Batch, Error, Head, Reader};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// How a driver is set up. Names are those of the contract's settings where it has them (R18).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,12 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// The same, and these hear of all of that, too.
-    pub fn watched(mut reader: R, mut world: W, config: Config, watchers: Vec<Watcher>) -> Result<Self, Error> {
+    pub fn watched(reader: R, world: W, config: Config, watchers: Vec<Watcher>) -> Result<Self, Error> {
+        Self::serving(reader, world, config, Audience::new(watchers))
+    }
+
+    /// The same for the audience of an engine before this one. Callers that wait for a task that has ended meanwhile are told.
+    pub fn serving(mut reader: R, mut world: W, config: Config, audience: Audience) -> Result<Self, Error> {
         let pipeline = Pipeline::new(reader.head()?);
         let mut engine = Self {
             identity: Identity::of(pipeline.head().chain.origin)?,
@@ -87,15 +92,34 @@ impl<R: Reader, W: World> Engine<R, W> {
             ready: Ready::new(config.max_consecutive_high),
             attempts: Attempts::default(),
             timers: Timers::new(world.now()),
-            audience: Audience::new(watchers),
+            audience,
             upkeep: Upkeep::default(),
             effects: Vec::new(),
             config,
             reader,
             world,
         };
+        let unknown = super::Error::Indeterminate("its task was never created".to_owned());
+        engine.audience.settle(&mut engine.reader, BTreeSet::new(), &unknown);
         engine.recover()?;
         Ok(engine)
+    }
+
+    /// Ends this engine and hands its audience on. Whoever asked for something that is not known to be durable is told so; callers that
+    /// wait for the end of a task go on waiting.
+    pub fn into_audience(mut self) -> Audience {
+        self.tell();
+        let unknown = super::Error::Indeterminate("the driver ended before it was durable".to_owned());
+        for Lost { after, .. } in self.pipeline.undo() {
+            for (reply, _) in after.replies {
+                reply(Err(unknown.clone()));
+            }
+            self.audience.undo(after.audience);
+        }
+        for reply in self.upkeep.take_asked() {
+            reply(Err(unknown.clone()));
+        }
+        self.audience
     }
 
     /// Where the log stands, as far as it is durable.

@@ -53,7 +53,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use audience::Watcher;
+pub use audience::{Audience, Watcher};
 pub use caller::Caller;
 pub use command::{
     Answer, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply, Request,

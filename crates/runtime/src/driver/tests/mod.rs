@@ -1,6 +1,7 @@
 //! The engine, stepped by hand on the memory store, with a world whose clock the test moves.
 
 mod asking;
+mod audience;
 mod disk;
 mod effects;
 mod event_loop;
@@ -19,7 +20,7 @@ mod submit;
 mod threads;
 mod work;
 
-use super::{Answer, Caller, Command, Config, Engine, Error, Request, Submit, Until};
+use super::{Answer, Audience, Caller, Command, Config, Engine, Error, Request, Submit, Until};
 use crate::{
     clock::{Jump, Now},
     world::{Alert, Finished, Hold, Outcome, Pool, Work, World},
@@ -171,8 +172,12 @@ impl Rig {
     }
 
     fn start(store: MemoryStore, levers: Arc<Mutex<Levers>>, config: Config) -> Self {
+        Self::serving(store, levers, config, Audience::default())
+    }
+
+    fn serving(store: MemoryStore, levers: Arc<Mutex<Levers>>, config: Config, audience: Audience) -> Self {
         let world = TestWorld(Arc::clone(&levers), vec![Pool { name: "narrow".into(), places: 2 }]);
-        let engine = Engine::new(store.reader().unwrap(), world, config.clone()).unwrap();
+        let engine = Engine::serving(store.reader().unwrap(), world, config.clone(), audience).unwrap();
         Self { disk: store.disk(), store: Some(store), engine, levers, config, requests: 0 }
     }
 
@@ -184,6 +189,15 @@ impl Rig {
         let mut rig = Self::start(store, Arc::clone(&self.levers), self.config.clone());
         rig.requests = self.requests;
         rig
+    }
+
+    /// The engine ends and another one goes on for its audience. Work that was begun is gone with it.
+    pub(super) fn replace(mut self) -> Self {
+        self.levers.lock().unwrap().begun.clear();
+        let (requests, audience) = (self.requests, self.engine.into_audience());
+        let store = self.store.take().unwrap();
+        let rig = Self::serving(store, self.levers, self.config, audience);
+        Self { requests, ..rig }
     }
 
     pub(super) fn send(&mut self, command: Command) -> Answered {
