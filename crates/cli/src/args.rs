@@ -21,18 +21,20 @@ const TOKEN_VARIABLE: &str = "RELAYMESH_TOKEN";
 
 const AFTER_HELP: &str = "\
 Try it:
-  relaymesh demo                                a small graph of agents, drawn while it runs
-  relaymesh run examples/hello.yaml --watch     one of builtin steps
-  relaymesh task list                           what was submitted
-  relaymesh log verify                          whether the log still holds what was put there
+  relaymesh demo                                            run a small flow of agents and watch it
+  relaymesh submit --agent echo --input '\"hello\"' --wait    run one agent
+  relaymesh run flow.yaml --watch                           run a flow (`relaymesh run --help` shows one)
+  relaymesh task list                                       list tasks
+  relaymesh log verify                                      check the log and the tables for corruption
 
-stdout is data, stderr is talk; --json gives JSON everywhere.
+Results go to stdout, messages to stderr. `--json` prints JSON.
+
 Exit codes:
-  0 done         2 usage        3 not found       4 refused             5 in use
-  6 damaged      7 disk full    8 indeterminate   9 io
-  10 the task failed   11 the task was cancelled   12 the task has not ended   130 interrupted";
+  0 success      2 usage        3 not found             4 refused       5 in use
+  6 damaged      7 disk full    8 outcome unknown       9 I/O error
+  10 task failed                11 task cancelled       12 task not ended    130 interrupted";
 
-/// A durable, local-first runtime for agents: submit graphs of steps, and they are done, whatever crashes.
+/// A durable, local-first runtime for AI agents: submit a flow of steps, and it runs to its end, even after a crash.
 #[derive(Debug, Parser)]
 #[command(name = "relaymesh", version, after_help = AFTER_HELP, max_term_width = 110, propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -45,27 +47,27 @@ pub(crate) struct Cli {
 
 /// What every command knows.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The folder that holds everything
+    /// Root folder, with the log, settings and agents
     #[arg(long, global = true, value_name = "DIR", env = "RELAYMESH_ROOT", default_value = "./.relaymesh")]
     root: PathBuf,
-    /// The team or project that it is about; without one, `default`
+    /// Namespace of a team or project; `default` if not given
     #[arg(long, global = true, value_name = "NS", env = "RELAYMESH_NAMESPACE")]
     namespace: Option<Name>,
-    /// The daemon elsewhere that it is about, instead of the root: https://HOST:PORT
+    /// Use a remote daemon at this URL: https://HOST:PORT
     #[arg(long, global = true, value_name = "URL", env = "RELAYMESH_URL")]
     url: Option<String>,
-    /// The file that holds the token for it; without one, RELAYMESH_TOKEN is the token
+    /// File with the token for the remote daemon; RELAYMESH_TOKEN holds the token itself
     #[arg(long, global = true, value_name = "FILE", env = "RELAYMESH_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// The certificates to trust for it, in PEM; without one, those of the system
+    /// CA certificates (PEM) to trust for the remote daemon, instead of the system's
     #[arg(long, global = true, value_name = "FILE", env = "RELAYMESH_CA")]
     ca: Option<PathBuf>,
-    /// JSON on stdout, and errors as JSON on stderr
+    /// Print JSON on stdout, and errors as JSON on stderr
     #[arg(long, global = true)]
     json: bool,
-    /// Work in this process instead of the root's daemon
+    /// Run in this process instead of using the daemon
     #[arg(long, global = true, env = "RELAYMESH_NO_DAEMON", value_parser = clap::builder::FalseyValueParser::new())]
     no_daemon: bool,
 }
@@ -160,13 +162,13 @@ fn caller() -> Caller {
 /// What makes a submit the same as another one (D5).
 #[derive(Debug, Args)]
 pub(crate) struct Key {
-    /// Your own word for this submit: a second submit with it is the same task
+    /// Idempotency key: a second submit with this key returns the same task
     #[arg(long, value_name = "KEY", conflicts_with_all = ["request_id", "new"])]
     key: Option<Name>,
-    /// A request id that you made: repeat it when you repeat the submit
+    /// Request id, as an idempotency key: repeat it when you repeat the submit
     #[arg(long, value_name = "REQ", conflicts_with = "new")]
     request_id: Option<RequestId>,
-    /// Run it again although an equal request was submitted before
+    /// Run again even if an equal request was submitted before
     #[arg(long)]
     new: bool,
 }

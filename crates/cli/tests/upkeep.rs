@@ -1,6 +1,6 @@
 //! What is over is forgotten and let go of, from the command line.
 
-use crate::common::Mesh;
+use crate::common::{Mesh, house::House};
 
 /// Runs a task to its end, and gives its id.
 fn ended(mesh: &Mesh, key: &str) -> String {
@@ -52,4 +52,16 @@ fn r35_what_is_young_stays_and_what_runs_cannot_be_purged() {
     assert_eq!(count(&mesh), 2);
     let nothing = mesh.run(&["purge", "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes"]);
     assert!(nothing.code == 4 && nothing.stderr.contains("no such thread"), "{}", nothing.stderr);
+}
+
+/// The hint of `log compact` is `relaymesh down && relaymesh log compact --shrink`: it must work as it stands.
+#[test]
+fn shrinking_starts_no_daemon() {
+    let house = House::new();
+    assert_eq!(house.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
+    let refused = house.run(&["log", "compact", "--shrink"]);
+    assert!(refused.code == 5 && refused.stderr.contains("relaymesh down"), "{}", refused.stderr);
+    assert_eq!(house.run(&["down"]).code, 0);
+    let shrunk = house.run(&["log", "compact", "--shrink"]);
+    assert_eq!((shrunk.code, house.pid()), (0, None), "{}", shrunk.stderr);
 }

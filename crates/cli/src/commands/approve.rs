@@ -6,24 +6,24 @@ use relaymesh_core::hash::Hash;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh approve tsk_01KH…                      shows what is asked, then asks you
-  relaymesh approve tsk_01KH… deploy --yes         this step, without a question
-  relaymesh approve tsk_01KH… deploy --ask 3f9a…   for scripts: exactly this ask, and no other";
+  relaymesh approve tsk_01KH…                      show the request, then ask for confirmation
+  relaymesh approve tsk_01KH… deploy --yes         approve this step without confirmation
+  relaymesh approve tsk_01KH… deploy --ask 3f9a…   for scripts: approve only this exact request";
 
-/// Agree to what a step asks
+/// Approve a step that waits for an approval
 ///
-/// The decision is about exactly what is shown: it cites the hash of the text. The first decision counts.
+/// The decision applies to exactly the request that is shown: it cites its hash. The first decision counts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// The step; not needed if only one asks
+    /// Name of the step; may be left out if only one waits
     step: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// Do not ask, and decide about the ask with this hash only; `approvals show` prints it
+    /// Decide without confirmation, but only on the request with this hash (see `approvals show`)
     #[arg(long, value_name = "HASH")]
     ask: Option<Hash>,
 }

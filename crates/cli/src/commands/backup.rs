@@ -6,21 +6,22 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh backup /srv/backups/mesh-1              while the daemon works
-  relaymesh restore /srv/backups/mesh-1 --root DIR  make a root of it, somewhere else
-  relaymesh backup b --with-key                     secrets can be read by whoever has this one: keep it locked away";
+  relaymesh backup /srv/backups/mesh-1              back up while the daemon runs
+  relaymesh restore /srv/backups/mesh-1 --root DIR  restore it into another root
+  relaymesh backup b --with-key                     include the key of the secrets: store it safely";
 
-/// Copy everything that the root cannot make again
+/// Back up the root
 ///
-/// Works beside a daemon that goes on: the copy is of one moment. It has the log, all rows and content, the settings, the agents and the secrets, which stay
-/// encrypted; the key of the secrets only if you ask for it. It is checked before it gets its name, and a backup that was broken off leaves none.
+/// Makes a consistent copy while the daemon runs: log, tables, content, settings, agents, and secrets, which stay
+/// encrypted. The key of the secrets is copied only with `--with-key`. The copy is checked before it gets its name,
+/// so an interrupted backup leaves no folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder to make; it must not be there yet
+    /// Folder to create; must not exist
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Copy secrets.key as well: then the backup can be read without anything else
+    /// Copy secrets.key too: the secrets can then be read from the backup alone
     #[arg(long)]
     with_key: bool,
 }

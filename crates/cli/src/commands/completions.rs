@@ -16,11 +16,11 @@ Examples:
   relaymesh completions fish > ~/.config/fish/completions/relaymesh.fish
   relaymesh completions powershell >> $PROFILE";
 
-/// Print what makes a shell complete commands and options
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// For which shell
+    /// Shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

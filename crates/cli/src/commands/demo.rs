@@ -16,10 +16,10 @@ use std::{fs, io, path::Path};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh demo                    draws ./relaymesh-demo.svg
-  relaymesh demo --ask              and waits for your `relaymesh approve` in another terminal
+  relaymesh demo                    write ./relaymesh-demo.svg
+  relaymesh demo --ask              wait for `relaymesh approve` in another terminal
 
-Its flow, scripts and agents are put into the root, where you can read and change them: demo/ and agents.toml.";
+The flow and its scripts are written to demo/ in the root, its agents to agents.toml there. Read and change them.";
 
 /// The flow and what its agents run, by name.
 const FILES: [(&str, &str); 5] = [
@@ -33,14 +33,14 @@ const AGENTS: &str = include_str!("../../../../examples/demo/agents.toml");
 const FLOW: &str = "flow.yaml";
 const PICTURE: &str = "relaymesh-demo.svg";
 
-/// Run a small graph of agents, and look at what they made
+/// Run a small flow of agents and draw a picture
 ///
-/// Four script agents and builtin ones: a list that fans out, a retry, an approval, and a picture as the result. The daemon goes on
-/// afterwards.
+/// Uses four script agents and builtin ones: a fan-out over a list, a retry, an approval, and a picture as the
+/// result. The daemon keeps running afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Do not approve what it asks: wait for `relaymesh approve`
+    /// Wait for `relaymesh approve` instead of approving automatically
     #[arg(long)]
     ask: bool,
 }

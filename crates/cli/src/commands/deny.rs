@@ -7,26 +7,26 @@ use relaymesh_core::hash::Hash;
 const EXAMPLES: &str = "\
 Examples:
   relaymesh deny tsk_01KH… --reason 'not on a Friday'
-  relaymesh deny tsk_01KH… deploy --yes            this step, without a question
-  relaymesh deny tsk_01KH… deploy --ask 3f9a…      for scripts: exactly this ask, and no other";
+  relaymesh deny tsk_01KH… deploy --yes            deny this step without confirmation
+  relaymesh deny tsk_01KH… deploy --ask 3f9a…      for scripts: deny only this exact request";
 
-/// Refuse what a step asks
+/// Deny a step that waits for an approval
 ///
-/// The step fails for good, and what was done before it is undone by its compensations. The first decision counts.
+/// The step fails for good, and the compensations of earlier steps run. The first decision counts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// The step; not needed if only one asks
+    /// Name of the step; may be left out if only one waits
     step: Option<String>,
-    /// Why; it stands on the log
+    /// Reason, recorded on the log
     #[arg(long, value_name = "TEXT", default_value = "denied by a person")]
     reason: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// Do not ask, and decide about the ask with this hash only; `approvals show` prints it
+    /// Decide without confirmation, but only on the request with this hash (see `approvals show`)
     #[arg(long, value_name = "HASH")]
     ask: Option<Hash>,
 }

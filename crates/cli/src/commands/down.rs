@@ -6,13 +6,13 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh down             stop it; the next command that needs one starts it again
-  relaymesh down --json      {\"stopped\": PID}, or null if there was none";
+  relaymesh down             the next command that needs a daemon starts one
+  relaymesh down --json      print {\"stopped\": PID}; null if none was running";
 
-/// Stop the root's daemon
+/// Stop the daemon
 ///
-/// It takes no more work, ends running attempts, which do not count, and writes down where it was. Nothing is lost: the next
-/// daemon goes on from there. It is no error if there is none.
+/// Accepts no more work, stops running attempts without counting them, and saves its state. No work is lost: the next
+/// daemon continues from there. It is not an error if no daemon runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

@@ -11,23 +11,23 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh explain RM0025         the number that stands beside an error
-  relaymesh explain disk_full      or its name
-  relaymesh explain --list         every code there is";
+  relaymesh explain RM0025         by number
+  relaymesh explain disk_full      by name
+  relaymesh explain --list         list all codes";
 
 /// How wide the text is.
 const WIDTH: usize = 90;
 
-/// Explain an error: what it means, what it changed, what to do about it
+/// Explain an error: what it means, what changed, what to do
 ///
-/// Needs no root and no network: it is the page of errors, as this program was built with it.
+/// Needs no root and no network.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The number or the name of an error
+    /// Number or name of the error
     #[arg(value_name = "CODE", required_unless_present = "list")]
     code: Option<String>,
-    /// Every code with its number and exit code
+    /// List every code with its number and exit code
     #[arg(long, conflicts_with = "code")]
     list: bool,
 }

@@ -14,11 +14,11 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh flow check flow.yaml                       is it right? agents, references and graph are looked at
-  relaymesh flow check flow.yaml --input '{\"n\": 1}'    with its input too
-  relaymesh flow graph flow.yaml                       what comes after what
+  relaymesh flow check flow.yaml                       check agents, references and dependencies
+  relaymesh flow check flow.yaml --input '{\"n\": 1}'    check the input too
+  relaymesh flow graph flow.yaml                       show the order of the steps
   relaymesh flow graph flow.yaml --format svg > flow.svg
-  relaymesh flow schema > flow.schema.json             for editors
+  relaymesh flow schema > flow.schema.json             write the JSON schema, for editors
 
 A flow:
   name: review
@@ -36,20 +36,20 @@ A flow:
       when: length(steps.fix.result) > 0
       approve: Publish the fixes?
 
-An expression picks (steps.ID.result.a.b[0], steps.ID.status, input.x, item, index), compares (== != < <= > >=), joins
-(&& || !), and knows length(x), contains(list, x), has(path) and default(path, x). A text that is one ${{ }} becomes the
-value itself. A step waits for every step that it refers to. It is skipped when its condition does not hold, or when all
-that it depends on was skipped.";
+Expressions have paths (steps.ID.result.a.b[0], steps.ID.status, input.x, item, index), comparisons (== != < <= > >=),
+logic (&& || !), and the functions length(x), contains(list, x), has(path) and default(path, x). A string that is a
+single ${{ }} keeps the type of its value. A step waits for every step it refers to. It is skipped if its condition is
+false, or if every step it depends on was skipped.";
 
 const CHECK: &str = "\
 Examples:
-  relaymesh flow check flow.yaml                       agents, references and graph
-  relaymesh flow check flow.yaml --input @input.json   and whether the input is what it asks for
-  relaymesh flow check flow.yaml --json | jq .steps    what depends on what, as it would be submitted";
+  relaymesh flow check flow.yaml                       check agents, references and dependencies
+  relaymesh flow check flow.yaml --input @input.json   check the input too
+  relaymesh flow check flow.yaml --json | jq .steps    print the steps as they would be submitted";
 
 const GRAPH: &str = "\
 Examples:
-  relaymesh flow graph flow.yaml                       lines for a terminal
+  relaymesh flow graph flow.yaml                       text, for a terminal
   relaymesh flow graph flow.yaml --format mermaid      for a Markdown page
   relaymesh flow graph flow.yaml --format svg > flow.svg";
 
@@ -57,29 +57,29 @@ const SCHEMA: &str = "\
 Examples:
   relaymesh flow schema > flow.schema.json
 
-In the first line of a flow, for editors that know YAML: # yaml-language-server: $schema=flow.schema.json";
+For editors with YAML support, make this the first line of a flow: # yaml-language-server: $schema=flow.schema.json";
 
-/// Look at a flow without running it
+/// Check and draw flows without running them
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Check a flow: nothing is submitted
+    /// Check a flow without submitting it
     #[command(after_help = CHECK)]
     Check {
-        /// The flow, in YAML or (named .json) in JSON; `-` for stdin
+        /// Flow file: YAML, or JSON if its name ends in .json; `-` for stdin
         #[arg(value_name = "FLOW")]
         flow: PathBuf,
-        /// The flow's input: JSON, @FILE, or - for stdin
+        /// Input of the flow: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
         input: Option<String>,
     },
     /// Draw a flow
     #[command(after_help = GRAPH)]
     Graph {
-        /// The flow, in YAML or (named .json) in JSON; `-` for stdin
+        /// Flow file: YAML, or JSON if its name ends in .json; `-` for stdin
         #[arg(value_name = "FLOW")]
         flow: PathBuf,
-        /// What to draw it as
+        /// Output format
         #[arg(long, value_enum, default_value_t = graph::Format::Text)]
         format: graph::Format,
     },

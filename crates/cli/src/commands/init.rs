@@ -13,14 +13,14 @@ use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh init                       in ./.relaymesh
-  relaymesh --root /srv/mesh init      somewhere else
+  relaymesh init                       create ./.relaymesh
+  relaymesh --root /srv/mesh init      create it elsewhere
   RELAYMESH_ROOT=/srv/mesh relaymesh task list";
 
-/// Make the root: the folder that holds everything
+/// Create the root folder
 ///
-/// The folder is for its owner alone and belongs to one node, whose id is made here. Making it twice is not an error.
-/// `run` and `submit` make it when it is missing.
+/// Only its owner can read it. It belongs to one node, whose id is created with it. Creating it twice is not an
+/// error. `run` and `submit` create a missing root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

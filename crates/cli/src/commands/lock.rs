@@ -19,68 +19,68 @@ Examples:
   relaymesh lock release lea_01KH…:7 --repository app
   relaymesh lock list";
 
-/// Take, keep and give back locks on keys and path globs
+/// Acquire, renew and release locks on keys and path globs
 ///
-/// Locks are advisory: they stop nobody who does not ask. Each has a fence, a number that only grows: whoever guards the
-/// thing itself refuses a smaller one than it has seen. A lock that has run out is in nobody's way.
+/// Locks are advisory: they have no effect on a program that does not acquire them. Each has a fencing number that
+/// only grows, so that a resource can refuse a write with an older number. An expired lock blocks nobody.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Take a lock, and print what proves it: TOKEN:FENCE
+    /// Acquire a lock, and print its proof, TOKEN:FENCE
     #[command(after_help = EXAMPLES)]
     Acquire(Acquire),
-    /// Keep a lock longer
+    /// Extend a lock
     #[command(after_help = EXAMPLES)]
     Renew {
-        /// What `acquire` printed
+        /// The TOKEN:FENCE that `acquire` printed
         #[arg(value_name = "HELD", value_parser = lock::held)]
         held: HeldLock,
-        /// In which repository
+        /// Repository
         #[arg(long, value_name = "NAME", default_value = "")]
         repository: RepositoryName,
-        /// For how long from now
+        /// Duration of the lock, from now
         #[arg(long, value_name = "MS", default_value_t = EDIT_TTL_MS)]
         ttl_ms: u64,
     },
-    /// Give a lock back
+    /// Release a lock
     #[command(after_help = EXAMPLES)]
     Release {
-        /// What `acquire` printed
+        /// The TOKEN:FENCE that `acquire` printed
         #[arg(value_name = "HELD", value_parser = lock::held)]
         held: HeldLock,
-        /// In which repository
+        /// Repository
         #[arg(long, value_name = "NAME", default_value = "")]
         repository: RepositoryName,
     },
-    /// Show every lock of this namespace
+    /// List the locks of this namespace
     #[command(after_help = EXAMPLES)]
     List,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Acquire {
-    /// A key, or a path glob with `*`, `?` and `**`
+    /// Key, or path glob with `*`, `?` and `**`
     #[arg(value_name = "KEY")]
     key: Key,
-    /// In which repository
+    /// Repository
     #[arg(long, value_name = "NAME", default_value = "")]
     repository: RepositoryName,
-    /// Beside others that are shared, too
+    /// Shared mode: does not conflict with other shared locks
     #[arg(long)]
     shared: bool,
-    /// Take upper and lower case for one
+    /// Match case-insensitively
     #[arg(long)]
     fold_case: bool,
-    /// For whom; without one, for you
+    /// Holder [default: your login name]
     #[arg(long, value_name = "NAME")]
     holder: Option<Name>,
-    /// The token of a lock that you hold, to renew it or to change its mode
+    /// Token of a lock that you hold, to renew it or change its mode
     #[arg(long, value_name = "TOKEN")]
     token: Option<LeaseToken>,
-    /// For how long
+    /// Duration of the lock
     #[arg(long, value_name = "MS", default_value_t = EDIT_TTL_MS)]
     ttl_ms: u64,
-    /// What for, for people
+    /// Purpose, shown in lists
     #[arg(long, value_name = "TEXT", default_value = "")]
     purpose: String,
 }
@@ -115,7 +115,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Works while another process writes.
+/// Can be used while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
     let found = context.client().locks()?;
     let mut lines =

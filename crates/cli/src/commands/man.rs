@@ -12,10 +12,10 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh man | man -l -                               the page of the program itself
-  relaymesh man --out ~/.local/share/man/man1            a page for every command: `man relaymesh-task-show`";
+  relaymesh man | man -l -                               show the main page
+  relaymesh man --out ~/.local/share/man/man1            write all pages: `man relaymesh-task-show`";
 
-/// Print the manual page, or write a page for every command
+/// Print the manual page, or write one for every command
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -5,17 +5,18 @@ use relaymesh_api::metrics::Form;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh metrics                                          every metric, in Prometheus' form
+  relaymesh metrics                                          print every metric in the Prometheus format
   relaymesh metrics | promtool check metrics
   relaymesh metrics > /var/lib/node_exporter/relaymesh.prom  for the textfile collector of node_exporter";
 
-/// What operators watch over time: counters, gauges and histograms of the daemon
+/// Print the metrics of the daemon
 ///
-/// In the form that Prometheus reads. Counters begin at 0 with the daemon. docs/how-to/metrics.md says what each of them means.
+/// Prints the Prometheus text format. Counters start at 0 with the daemon. docs/how-to/metrics.md describes each
+/// metric.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// In OpenMetrics' form
+    /// Use the OpenMetrics format
     #[arg(long)]
     openmetrics: bool,
 }

@@ -8,31 +8,31 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh ns create team-a --about 'the first team'     make a place for somebody's work
-  relaymesh ns list                                       who works in this root, and how much there is
-  relaymesh submit --agent echo --namespace team-a        put something there
-  export RELAYMESH_NAMESPACE=team-a                       and all commands are about it";
+  relaymesh ns create team-a --about 'the first team'     create a namespace
+  relaymesh ns list                                       list namespaces with their tasks, messages and locks
+  relaymesh submit --agent echo --namespace team-a        submit a task to it
+  export RELAYMESH_NAMESPACE=team-a                       use it for all commands";
 
 /// How much of what is said about a namespace a list shows.
 const ABOUT_CHARS: usize = 60;
 
-/// Make namespaces and look at them
+/// Create and list namespaces
 ///
-/// A namespace is made before it is used; `default` is always there. Idempotency keys, locks, messages and lists of one namespace know
-/// nothing of the others.
+/// Create a namespace before using it; `default` always exists. Tasks, idempotency keys, locks and messages of a
+/// namespace are separate from those of all others.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// List every namespace with its tasks, messages and locks
+    /// List namespaces with their tasks, messages and locks
     #[command(after_help = EXAMPLES)]
     List,
-    /// Make a namespace; one that is there stays as it is
+    /// Create a namespace; an existing one is not changed
     #[command(after_help = EXAMPLES)]
     Create {
-        /// What it is called
+        /// Name of the namespace
         #[arg(value_name = "NAME")]
         name: Name,
-        /// What it is for: one line of at most 500 characters
+        /// Description: one line of at most 500 characters
         #[arg(long, value_name = "TEXT", default_value = "")]
         about: String,
     },
@@ -56,7 +56,7 @@ fn create(context: &Context, name: Name, about: String) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Works while another process writes.
+/// Can be used while another process writes.
 fn list(context: &Context) -> Result<Exit, Error> {
     let found = context.client().namespaces()?;
     if context.json {

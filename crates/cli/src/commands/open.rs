@@ -11,15 +11,16 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh open                 where the HTTP API is, and a code that is good once, for a minute
+  relaymesh open                 print the URL, and a code that is valid once, for a minute
   relaymesh open --json | jq -r .code
 
-A program exchanges the code for a token of its own, good for twelve hours:
+A program exchanges the code for a token that is valid for twelve hours:
   curl -s -H 'Content-Type: application/json' -d '{\"code\": \"…\"}' \"$URL/api/v1/session\"";
 
-/// Print where the HTTP API is, and a one-time code to begin a session with
+/// Print the URL of the HTTP API and a one-time code for a session
 ///
-/// No token stands in a URL, in a cookie or in your shell's history. Starts the daemon if there is none, unless with `--no-daemon`.
+/// The code keeps tokens out of URLs, cookies and the shell history. Starts the daemon if none runs, unless
+/// `--no-daemon` is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

@@ -17,26 +17,26 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh purge                     what ended more than `done_retention_days` ago; asks first
-  relaymesh purge --days 30 --yes     for scripts
-  relaymesh purge tsk_01KH… thr_…     these, now
-  relaymesh log compact               then let go of their ops, inputs and results";
+  relaymesh purge                     purge what ended more than `done_retention_days` ago
+  relaymesh purge --days 30 --yes     for scripts: do not ask for confirmation
+  relaymesh purge tsk_01KH… thr_…     purge these
+  relaymesh log compact               then remove their ops, inputs and results";
 
-/// Forget tasks that have ended and threads in which nothing waits
+/// Purge tasks that have ended, and threads without waiting messages
 ///
-/// They are gone from lists, and their idempotency keys are free: an equal request runs again. That they were purged
-/// stays on the log. By age, all namespaces are swept, and a task is kept at least as long as its key (`idempotency_ttl_days` from its
-/// end); one that is named goes at once.
+/// A purged task no longer appears in lists, and its idempotency key is free: an equal request runs again. The log
+/// records the purge. Without ids, purges by age in all namespaces, and keeps a task at least as long as its
+/// idempotency key (`idempotency_ttl_days` after its end). With ids, purges them at any age.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids of tasks or threads; without one, by age
+    /// Ids of tasks or threads; without ids, purge by age
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// What ended more than this many days ago
+    /// Purge what ended more than this many days ago [default: the setting `done_retention_days`]
     #[arg(long, value_name = "N", conflicts_with = "ids")]
     days: Option<u64>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -17,10 +17,10 @@ Examples:
 const HEAD: &str = "\
 # The command line
 
-Made from the program's own definition by `cargo xtask gen`; a test sees that it is current.
+Generated from the program by `cargo xtask gen`; a test checks that it is current.
 
-stdout is data, stderr is talk. `--json` gives JSON everywhere: a value, or one value a line for lists. Nothing is coloured when it
-is not a terminal, or when `NO_COLOR` is set.";
+Results go to stdout, messages to stderr. `--json` prints JSON: one value, or one value per line for lists. Output is coloured only
+on a terminal, and not if `NO_COLOR` is set.";
 
 /// Print the page of all commands
 #[derive(Debug, clap::Args)]

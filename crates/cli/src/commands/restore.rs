@@ -7,18 +7,18 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   relaymesh restore /srv/backups/mesh-1 --root /srv/mesh
-  relaymesh restore b --root /tmp/drill && relaymesh --root /tmp/drill log rebuild   see that a backup is good
+  relaymesh restore b --root /tmp/drill && relaymesh --root /tmp/drill log rebuild   test a backup
 
-Stop the original for good before the restored root works: both are the same node, and both would do the same tasks.";
+Stop the original for good before you use the restored root: both are the same node and would run the same tasks.";
 
-/// Make a root out of a backup
+/// Restore a backup into a new root
 ///
-/// The root (`--root`) must be absent or empty. Every op, row and blob is checked first; then a new origin epoch begins, and the leases of the first life are
-/// revoked when the daemon starts. A restore that was broken off leaves no root; repeat it.
+/// The root (`--root`) must not exist or must be empty. Every op, row and blob is checked first. The restored root
+/// starts a new origin epoch, and its daemon revokes all leases. An interrupted restore leaves no root; repeat it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder that `relaymesh backup` made
+    /// Folder that `relaymesh backup` created
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
 }

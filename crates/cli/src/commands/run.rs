@@ -13,11 +13,11 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh run examples/hello.yaml --watch      every step, drawn in place
-  relaymesh run examples/hello.yaml --new        again, although it was submitted before
+  relaymesh run flow.yaml --watch                show every step while it runs
+  relaymesh run flow.yaml --new                  run again even if it was submitted before
   relaymesh run flow.yaml --json | jq .status    one JSON line per event: accepted, step …, ended
-  relaymesh run - < flow.yaml                    from stdin
-  relaymesh run flow.yaml --input '{\"repo\": \"x\"}'   what `${{ input.repo }}` stands for
+  relaymesh run - < flow.yaml                    read the flow from stdin
+  relaymesh run flow.yaml --input '{\"repo\": \"x\"}'   `${{ input.repo }}` is \"x\"
 
 A flow:
   name: hello
@@ -25,29 +25,29 @@ A flow:
     - {id: greet, agent: echo, input: {text: hello}}
     - {id: digest, agent: hash, depends_on: [greet]}
 
-A step without an input gets the results of the steps that it depends on: {\"greet\": {\"text\": \"hello\"}}
+A step without input gets the results of the steps it depends on: {\"greet\": {\"text\": \"hello\"}}
 
-A step may also have: priority, timeout, retry {max_attempts, base_backoff_ms, max_backoff_ms}, when (a condition),
-foreach (a list), compensate (the step that undoes it), approve (a question). `relaymesh flow --help` tells more.
+Other fields of a step: priority, timeout, retry {max_attempts, base_backoff_ms, max_backoff_ms}, when (a condition),
+foreach (a list), compensate (the step that undoes it), approve (a question). See `relaymesh flow --help`.
 
-Ctrl-C stops gracefully; nothing is lost by it, nor by a kill: `relaymesh task wait ID` goes on.";
+No work is lost if you press Ctrl-C or the machine crashes: `relaymesh task wait ID` continues.";
 
-/// Submit a flow and work on it until it has ended
+/// Submit a flow, wait until it has ended, and print its result
 ///
-/// The result goes to stdout. Exit code 0: SUCCESS, 10: FAILED or DEAD_LETTER, 11: CANCELLED, 12: it waits for approval.
+/// Exit codes: 0 SUCCESS, 10 FAILED or DEAD_LETTER, 11 CANCELLED, 12 waiting for an approval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The flow, in YAML or (named .json) in JSON; `-` for stdin
+    /// Flow file: YAML, or JSON if its name ends in .json; `-` for stdin
     #[arg(value_name = "FLOW")]
     flow: PathBuf,
     /// Show every step while it runs
     #[arg(long)]
     watch: bool,
-    /// Approve whatever it asks, once it was shown
+    /// Approve every request, after showing it
     #[arg(long)]
     yes: bool,
-    /// The flow's input: JSON, @FILE, or - for stdin
+    /// Input of the flow: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     #[command(flatten)]

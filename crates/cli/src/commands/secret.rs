@@ -17,19 +17,19 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh secret set openai              asks for the value, without showing it
+  relaymesh secret set openai              prompt for the value, without echo
   pass show openai | relaymesh secret set openai
-  relaymesh secret list                    names, and which agents are given them
+  relaymesh secret list                    list names, and the agents that use them
   relaymesh secret rm openai
 
 In agents.toml:
-  secrets = { OPENAI_API_KEY = \"openai\" }  # a variable of the agent
-  input_secrets = [\"mail\"]                 # may stand in its input: {\"password\": {\"$secret\": \"mail\"}}";
+  secrets = { OPENAI_API_KEY = \"openai\" }  # environment variable of the agent
+  input_secrets = [\"mail\"]                 # allowed in its input: {\"password\": {\"$secret\": \"mail\"}}";
 
 const SET_EXAMPLES: &str = "\
 Examples:
-  relaymesh secret set openai                       asks for the value, without showing it
-  relaymesh secret set openai < key.txt             a newline at the end is no part of it
+  relaymesh secret set openai                       prompt for the value, without echo
+  relaymesh secret set openai < key.txt             a newline at the end is dropped
   RELAYMESH_SECRET_KEY_FILE=/media/key relaymesh secret set openai";
 
 const LIST_EXAMPLES: &str = "\
@@ -39,31 +39,32 @@ Examples:
 
 const RM_EXAMPLES: &str = "\
 Examples:
-  relaymesh secret rm openai        agents that need it fail from now on, and say so";
+  relaymesh secret rm openai        attempts of agents that need it then fail";
 
 /// More than the longest secret, so that a longer one is noticed.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
-/// Texts that agents are given and nobody else sees
+/// Manage secrets: values that only agents receive
 ///
-/// They are kept encrypted in the root, and resolved when an attempt begins. They are never in ops, contents, arguments or logs, and are taken
-/// out of what an agent says. A value is never an argument of a command: others could see it.
+/// Secrets are stored encrypted in the root and resolved when an attempt starts. They are never written to the log,
+/// to inputs and results, to arguments or to log files, and are removed from the output of agents. Values are read
+/// from stdin or a prompt, because other users can see the arguments of a command.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Keep a secret, or another value for it; from stdin, or asked for in a terminal
+    /// Set a secret, from stdin or a prompt
     #[command(after_help = SET_EXAMPLES)]
     Set {
-        /// What it is called
+        /// Name of the secret
         name: Name,
     },
-    /// Show the names
+    /// List the names of secrets
     #[command(after_help = LIST_EXAMPLES)]
     List,
-    /// Forget a secret
+    /// Remove a secret
     #[command(after_help = RM_EXAMPLES)]
     Rm {
-        /// What it is called
+        /// Name of the secret
         name: Name,
     },
 }

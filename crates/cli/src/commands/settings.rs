@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh settings show                  every setting: value, default, where it comes from, when a change counts
+  relaymesh settings show                  show each setting: value, default, source, when a change takes effect
   relaymesh settings show --json | jq '.[] | select(.source != \"default\")'
-  relaymesh settings reload                take up relaymesh-settings.json now; the daemon looks by itself every second
-  relaymesh settings history --limit 5     when what changed: names, never values
-  relaymesh settings schema > settings.schema.json    for your editor
+  relaymesh settings reload                load relaymesh-settings.json now; the daemon checks it every second
+  relaymesh settings history --limit 5     show when settings changed: names, never values
+  relaymesh settings schema > settings.schema.json    write the JSON schema, for editors
 
-default < relaymesh-settings.json in the root < RELAYMESH_<NAME> < relaymesh up --set name=value";
+Later sources win: default, relaymesh-settings.json in the root, RELAYMESH_<NAME>, relaymesh up --set name=value.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -28,7 +28,7 @@ Examples:
 
 const RELOAD_EXAMPLES: &str = "\
 Examples:
-  relaymesh reload-settings            says what changed, or what is wrong and where
+  relaymesh reload-settings            print what changed, or the error and its line
   relaymesh settings reload --json     the same";
 
 const HISTORY_EXAMPLES: &str = "\
@@ -38,38 +38,39 @@ Examples:
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:
-  relaymesh settings schema > settings.schema.json    then \"$schema\": \"settings.schema.json\" in the file";
+  relaymesh settings schema > settings.schema.json    then add \"$schema\": \"settings.schema.json\" to the file";
 
-/// What can be tuned, and what it is tuned to
+/// Show and reload settings
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Show every setting, as the daemon has it; without a daemon, as it would start
+    /// Show every setting of the running daemon; without one, of the next
     #[command(after_help = SHOW_EXAMPLES)]
     Show,
-    /// Have the daemon read its settings again
+    /// Reload the settings of the daemon
     #[command(after_help = RELOAD_EXAMPLES)]
     Reload,
     History(HistoryArgs),
-    /// Print a JSON schema of the file
+    /// Print the JSON schema of relaymesh-settings.json
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
 }
 
-/// Show when which settings changed: names, never values
+/// Show when settings changed: names, never values
 ///
-/// `relaymesh settings history` and `relaymesh settings-history` are the same command, and have one manual page.
+/// `relaymesh settings history` and `relaymesh settings-history` are the same command and share a manual page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HISTORY_EXAMPLES)]
 pub(crate) struct HistoryArgs {
-    /// At most so many, newest first
+    /// Maximum number of entries, newest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
 
-/// Have the daemon read its settings again
+/// Reload the settings of the daemon
 ///
-/// All of them are taken up or none. The daemon also looks by itself every second. `relaymesh settings reload` is the same command.
+/// If one setting is wrong, none is applied. The daemon also checks the file every second. Same as `relaymesh
+/// settings reload`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = RELOAD_EXAMPLES)]
 pub(crate) struct ReloadArgs {}

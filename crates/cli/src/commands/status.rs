@@ -9,13 +9,13 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh status                     pid, version, work under way, whether all is well and why not
+  relaymesh status                     show pid, version, running steps, and whether it is ready
   relaymesh status --json | jq .ready  for scripts
-  relaymesh status > /dev/null         as a probe: the exit code says it";
+  relaymesh status > /dev/null         as a probe: use the exit code";
 
-/// How the root's daemon is, and whether it can do its work
+/// Show the state of the daemon, and whether it is ready
 ///
-/// Exit code 0 when it is ready; 3 if there is none; 7 or 8 if it runs and nothing can be written; 6 if there is none, and the store has lost something.
+/// Exit codes: 0 ready; 3 no daemon; 7 or 8 running, but it cannot write; 6 no daemon, and the store is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

@@ -24,46 +24,47 @@ Examples:
   relaymesh submit --agent hash --input @data.json --key nightly-2026-11-16
   relaymesh submit --file examples/hello.yaml
 
-`relaymesh agent list` shows who can do it.
+`relaymesh agent list` lists the agents.
 
-An equal request is the same task, and the answer says so; `--new` runs it again.
-With `--key` or `--request-id` a repeated submit is the same task whatever happened in between,
-and another request under that key is refused.";
+Submitting an equal request again returns the task that exists, and says so; `--new` runs it again.
+With `--key` or `--request-id`, a repeated submit always returns the same task, and a different request
+with that key is refused.";
 
-/// Accept a task durably and print its id
+/// Submit a task and print its id
 ///
-/// The daemon works on it; `--wait`, or `relaymesh task wait ID` later, waits for its end.
+/// The task is on disk when the id is printed, and the daemon runs it. Use `--wait`, or `relaymesh task wait ID`
+/// later, to wait for its result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Who is to do it
+    /// Agent to run
     #[arg(long, value_name = "NAME", required_unless_present = "file")]
     agent: Option<Name>,
-    /// What it, or the flow, is given: JSON, @FILE, or - for stdin
+    /// Input of the agent or the flow: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// A flow of several steps instead
+    /// Submit this flow instead of a single step
     #[arg(long, value_name = "FLOW", conflicts_with_all = STEP_ARGUMENTS)]
     file: Option<PathBuf>,
-    /// What people call it
+    /// Name of the task
     #[arg(long, value_name = "N")]
     name: Option<Name>,
-    /// Which lane it waits in: high, normal or low
+    /// Priority: high, normal or low
     #[arg(long)]
     priority: Option<Priority>,
-    /// Attempts in all; without it, as the setting of this name says
+    /// Maximum number of attempts [default: of the agent, else the setting `max_attempts`]
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// Time before the second attempt
+    /// Delay before the second attempt
     #[arg(long, value_name = "MS")]
     base_backoff_ms: Option<u64>,
-    /// The longest time between two attempts
+    /// Maximum delay between two attempts
     #[arg(long, value_name = "MS")]
     max_backoff_ms: Option<u64>,
-    /// How long one attempt may take
+    /// Time limit of one attempt
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
-    /// Work on it here until it has ended
+    /// Wait until the task has ended, and print its result
     #[arg(long)]
     wait: bool,
     #[command(flatten)]

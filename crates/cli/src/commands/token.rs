@@ -19,53 +19,54 @@ use std::io;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh token create ci --scope rw --for team-a    prints a token once; the root keeps its hash
+  relaymesh token create ci --scope rw --for team-a    create a token and print it once
   relaymesh token create watcher --scope ro --ttl 30d
-  relaymesh token list                                 what each may do, and until when
-  relaymesh token rotate ci --overlap 24h              prints another; the old one is good for a day
-  relaymesh token revoke ci                            useless at once
+  relaymesh token list                                 list tokens with their scope and expiry
+  relaymesh token rotate ci --overlap 24h              create another; the old one stays valid for a day
+  relaymesh token revoke ci                            revoke it at once
 
-Tokens are for the HTTP API. Whoever may enter the root (the local socket) needs none; the first one is in http-token in the root.
-Scopes: ro looks; rw submits and changes; admin changes settings and tokens and forgets for good; agent is for one agent.";
+The HTTP API needs a token; the first one is in http-token in the root. Commands on this machine use the local socket
+and need no token.
+Scopes: ro reads; rw submits and changes tasks; admin also changes settings and tokens, and purges; agent is for one agent.";
 
-/// Tokens for the HTTP API
+/// Manage tokens for the HTTP API
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Make a token and print it, once
+    /// Create a token and print it once
     #[command(after_help = EXAMPLES)]
     Create {
-        /// What it is called: the author of what is done with it
+        /// Name of the token: the author of every write made with it
         name: Name,
-        /// What it may do: ro, rw, admin or agent
+        /// Scope: ro, rw, admin or agent
         #[arg(long, value_name = "SCOPE")]
         scope: Scope,
-        /// Only in this namespace; several may be given; in all of them without any
+        /// Namespace in which it is valid (repeatable) [default: all]
         #[arg(long = "for", value_name = "NS")]
         namespaces: Vec<Name>,
-        /// The agent that it is for, with the scope `agent`
+        /// Agent, for the scope `agent`
         #[arg(long, value_name = "NAME")]
         agent: Option<Name>,
-        /// How long it is good; for ever without one
+        /// Lifetime [default: unlimited]
         #[arg(long, value_name = "TIME", value_parser = time::duration)]
         ttl: Option<u64>,
     },
-    /// Show every token; not the tokens themselves, which nobody keeps
+    /// List tokens by name; the tokens themselves are not stored
     #[command(after_help = EXAMPLES)]
     List,
-    /// Make another one; the one before stays good for a while
+    /// Replace a token; the old one stays valid for a while
     #[command(after_help = EXAMPLES)]
     Rotate {
-        /// Which
+        /// Name of the token
         name: Name,
-        /// How long the old one stays good
+        /// How long the old token stays valid
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time::duration)]
         overlap: u64,
     },
-    /// Make a token useless, at once
+    /// Revoke a token at once
     #[command(after_help = EXAMPLES)]
     Revoke {
-        /// Which
+        /// Name of the token
         name: Name,
     },
 }

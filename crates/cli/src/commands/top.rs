@@ -10,12 +10,12 @@ use std::io::IsTerminal as _;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh top                    q leaves, ? shows the keys
-  relaymesh status --json          the same for programs; `relaymesh metrics` over time";
+  relaymesh top                    q quits, ? shows the keys
+  relaymesh status --json          for programs; `relaymesh metrics` for monitoring";
 
-/// Watch the root at work: running steps, queues, agents, throughput, alerts
+/// Watch running steps, queues, agents, throughput and alerts
 ///
-/// Looks once a second. Changes nothing. Needs a terminal of at least 80 columns to be of use.
+/// Refreshes once a second and changes nothing. Needs a terminal with at least 80 columns.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

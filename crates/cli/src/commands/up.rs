@@ -6,35 +6,35 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh up               here, until Ctrl-C; what happens is said on stderr
+  relaymesh up               run until Ctrl-C; the log goes to stderr
   relaymesh up --log-level debug --log-format json
   relaymesh up --set queue_capacity=500 --set lease_timeout_ms=30000
-  relaymesh up --detach      by itself, with its log in daemon.log in the root
-  relaymesh status           how it is
-  relaymesh down             stop it; nothing is lost";
+  relaymesh up --detach      run in the background; the log goes to daemon.log in the root
+  relaymesh status           show its state
+  relaymesh down             stop it; no work is lost";
 
-/// Be the root's daemon: keep its work moving
+/// Run the daemon in the foreground
 ///
-/// There is one daemon per root. Commands that need one start it by themselves, detached.
+/// A root has at most one daemon. Commands that need one start it in the background.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Go on by itself, without a terminal
+    /// Run in the background
     #[arg(long)]
     detach: bool,
-    /// A setting for this daemon: name=value; it goes before the file and the environment
+    /// Set a setting for this daemon; overrides the file and the environment (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
-    /// How much is logged
+    /// Log level
     #[arg(long, value_enum, value_name = "LEVEL", env = "RELAYMESH_LOG_LEVEL", default_value = "info")]
     log_level: Level,
-    /// How it is logged
+    /// Log format
     #[arg(long, value_enum, value_name = "FORM", env = "RELAYMESH_LOG_FORMAT", default_value = "human")]
     log_format: Form,
-    /// The same as --log-level debug
+    /// Same as --log-level debug
     #[arg(long)]
     verbose: bool,
-    /// Started by another command, which waits to hear how it went
+    /// Started by another command, which waits for the outcome
     #[arg(long, hide = true, conflicts_with = "detach")]
     child: bool,
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh usage                        what was used today, by agent
+  relaymesh usage                        usage of today, by agent
   relaymesh usage --days 7 --by namespace
   relaymesh usage --by task --json | jq 'select(.usd > 1)'";
 
@@ -21,17 +21,17 @@ const DAYS_MAX: u32 = 3_650;
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
 
-/// Show what agents used: tokens, turns, time and money
+/// Show what agents used: tokens, turns, time and cost
 ///
-/// Of agents that use a model or have a budget; days are by UTC. Budgets stand in agents.toml and are checked before and while
-/// an agent works. Money is what the tools say it costs, where they know it.
+/// Covers agents that use a model or have a budget. Days are UTC days. Budgets are set in agents.toml, and checked
+/// before and during each attempt. Cost is what the tools report, if they do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// How many days, today among them
+    /// Number of days, including today
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(DAYS_MAX)))]
     days: u32,
-    /// For each of what
+    /// Group by
     #[arg(long, value_enum, default_value_t = By::Agent)]
     by: By,
 }

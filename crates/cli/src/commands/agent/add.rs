@@ -22,78 +22,78 @@ Examples:
   relaymesh agent add deploy --confirm --folder ../app --command ./deploy.sh
   relaymesh agent add coder --replace --tool codex --confirm-word prod
 
-`--command` takes everything after it, so it stands last. No shell is asked: each word is an argument.
-The daemon takes the change up at once; attempts under way go on as they began.";
+`--command` takes all words after it, so put it last. It does not use a shell: each word is one argument.
+The daemon applies the change at once; running attempts are not affected.";
 
-/// Write the entry of an agent into agents.toml
+/// Add an agent to agents.toml
 ///
-/// Comments and other entries stay as they are. What would not load is not written.
+/// Keeps comments and other entries. Writes nothing if the result would not load.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What it is called
+    /// Name of the agent
     name: Name,
-    /// It is this command, with these arguments; comes last
+    /// Command to run, with its arguments; must be the last option
     #[arg(long, value_name = "WORD", num_args = 1.., allow_hyphen_values = true, required_unless_present_any = ["tool", "url"])]
     command: Vec<String>,
-    /// It is an agent tool: codex, claude, gemini, opencode or aider
+    /// Agent tool to run: codex, claude, gemini, opencode or aider
     #[arg(long, value_name = "TOOL", conflicts_with = "url")]
     tool: Option<String>,
-    /// It is reached at this address
+    /// URL of an HTTP agent
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
-    /// The model that the tool uses, as the tool calls it
+    /// Model to use, by the tool's name for it
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// One more word for the tool; may be given several times
+    /// Extra argument for the tool (repeatable)
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
     args: Vec<String>,
-    /// Who serves it: all agents of a provider are held together
+    /// Provider; if it limits requests, all its agents are paused together
     #[arg(long, value_name = "NAME")]
     provider: Option<Name>,
-    /// What it is for
+    /// Description
     #[arg(long, value_name = "TEXT")]
     about: Option<String>,
-    /// Attempts at once
+    /// Maximum number of concurrent attempts
     #[arg(long, value_name = "N")]
     concurrency: Option<u32>,
-    /// How long an attempt may take if its step does not say: 30s, 10m
+    /// Default time limit of one attempt: 30s, 10m
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
-    /// Attempts in all, if the step does not say
+    /// Default maximum number of attempts
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// Time before the second attempt
+    /// Delay before the second attempt
     #[arg(long, value_name = "TIME")]
     base_backoff: Option<String>,
-    /// The longest time between two attempts
+    /// Maximum delay between two attempts
     #[arg(long, value_name = "TIME")]
     max_backoff: Option<String>,
-    /// Where it works, instead of in a folder of its own
+    /// Working folder, instead of a new one for each attempt
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// A person is asked before every step
+    /// Require an approval before every step
     #[arg(long)]
     confirm: bool,
-    /// A person is asked before steps whose input has this word; may be given several times
+    /// Require an approval before steps whose input contains this word (repeatable)
     #[arg(long, value_name = "WORD", conflicts_with = "confirm")]
     confirm_word: Vec<String>,
-    /// A variable of the daemon that it may see; may be given several times
+    /// Environment variable to pass on from the daemon (repeatable)
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
-    /// A variable that is set for it; may be given several times
+    /// Environment variable to set (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
-    /// A variable that is a secret of this name; may be given several times
+    /// Environment variable to set to a secret (repeatable)
     #[arg(long, value_name = "VARIABLE=SECRET", value_parser = pair)]
     secret: Vec<(String, String)>,
-    /// What people sort it by; may be given several times
+    /// Label (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     label: Vec<(String, String)>,
-    /// It uses a language model, and shares the places of all that do
+    /// Count its attempts towards `llm_parallel_limit`
     #[arg(long)]
     llm: bool,
-    /// In the place of the entry that has this name
+    /// Replace the entry with this name
     #[arg(long)]
     replace: bool,
 }

@@ -10,15 +10,15 @@ use toml_edit::{Table, value};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent detect              what is installed here, and where
-  relaymesh agent detect --write      and an entry in agents.toml for each that has none
-  relaymesh agent test codex          tries one: it must be logged in";
+  relaymesh agent detect              list installed tools
+  relaymesh agent detect --write      add those that are missing in agents.toml
+  relaymesh agent test codex          test one; it must be logged in";
 
-/// Find the agent tools that are installed: Codex, Claude Code, Gemini CLI, opencode, aider
+/// Find installed agent tools: Codex, Claude Code, Gemini CLI, opencode, aider
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Write an entry for each that has none
+    /// Add the missing ones to agents.toml
     #[arg(long)]
     write: bool,
 }

@@ -6,15 +6,15 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent list                    the builtin agents, and those of agents.toml in the root
-  relaymesh agent list --label team=a     those with this label
+  relaymesh agent list                    list builtin agents and those of agents.toml
+  relaymesh agent list --label team=a     only agents with this label
   relaymesh agent list --json | jq -r '.[] | select(.held_until) | .name'";
 
-/// Show every agent
+/// List agents
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only agents with this label; several must all be there
+    /// Only agents with this label (repeatable; all must match)
     #[arg(long, value_name = "NAME=VALUE")]
     label: Vec<String>,
 }

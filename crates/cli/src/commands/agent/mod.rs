@@ -17,24 +17,24 @@ use relaymesh_api::view::agent::kind;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent detect --write                        finds Codex, Claude Code and others, and writes their entries
-  relaymesh agent add upper --command tr a-z A-Z        an agent that is a command: input on stdin, result on stdout
-  relaymesh agent add coder --tool codex --timeout 30m  an agent that is a tool
-  relaymesh agent test upper                            runs a tiny task and shows what happened
+  relaymesh agent detect --write                        find Codex, Claude Code and other tools, and add them
+  relaymesh agent add upper --command tr a-z A-Z        add a command: input on stdin, result on stdout
+  relaymesh agent add coder --tool codex --timeout 30m  add a tool
+  relaymesh agent test upper                            run a test task and show the details
   relaymesh agent list
 
-All of it stands in agents.toml in the root, which you may edit as well:
+Agents are defined in agents.toml in the root, which you can also edit:
   [agents.upper]
   command = [\"python3\", \"upper.py\"]    # input on stdin, result on stdout, progress on stderr
   concurrency = 2
 
-  [agents.gpt]                             # one that is reached by HTTP
+  [agents.gpt]                             # an agent reached by HTTP
   url = \"https://api.openai.com/v1/responses\"
   api = \"responses\"                      # or chat, messages, json (your own server)
   model = \"gpt-5\"
   key = \"openai\"                         # after `relaymesh secret set openai`";
 
-/// Who can do the work
+/// Manage agents
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {

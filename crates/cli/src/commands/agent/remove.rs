@@ -15,17 +15,17 @@ use serde_json::json;
 const EXAMPLES: &str = "\
 Examples:
   relaymesh agent remove upper
-  relaymesh agent remove upper --force     though steps wait for it: they go on waiting
+  relaymesh agent remove upper --force     even if steps wait for it; they keep waiting
 
-What it did stays on the log, and its attempts under way go on to their end.";
+Its history stays on the log, and its running attempts finish.";
 
-/// Take the entry of an agent out of agents.toml
+/// Remove an agent from agents.toml
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which
+    /// Name of the agent
     name: Name,
-    /// Though steps wait for it
+    /// Remove it even if steps wait for it
     #[arg(long)]
     force: bool,
 }

@@ -20,14 +20,14 @@ use serde_json::{Map, Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent show coder            everything that holds for it, and where it comes from
+  relaymesh agent show coder            show each setting and where it comes from
   relaymesh agent show coder --json | jq '.secrets'";
 
-/// Show everything about an agent: what would run, with what, and what holds it up
+/// Show an agent: what it runs, its settings, and whether it is paused
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which
+    /// Name of the agent
     name: Name,
 }
 

@@ -30,23 +30,24 @@ const EXAMPLES: &str = "\
 Examples:
   relaymesh agent test upper
   relaymesh agent test upper --input '\"hello\"'
-  relaymesh agent test codex --timeout 5m     a tool must be installed and logged in; it is asked to say one word
+  relaymesh agent test codex --timeout 5m     a tool must be installed and logged in
 
-It is a task like any other: `relaymesh task list` has it, and its attempt costs what an attempt costs.";
+A test is a normal task: it appears in `relaymesh task list`, and a model charges for it. Without `--input`, a tool is
+asked for one word.";
 
 /// What a tool is asked that nobody gave an input.
 const PROMPT: &str = "Answer with the single word: pong";
 
-/// Run a tiny task and show what happened: process, command line, exit code, bytes, result
+/// Run a test task and show its process, command line, exit code, output and result
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which
+    /// Name of the agent
     name: Name,
-    /// What it is given: JSON, @FILE, or - for stdin
+    /// Input: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// How long it may take
+    /// Time limit
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = time::duration)]
     timeout: u64,
 }

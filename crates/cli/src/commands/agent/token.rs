@@ -13,34 +13,34 @@ use std::io;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent token create                  prints a token once; the root keeps its hash
-  relaymesh agent token rotate --overlap 24h    prints another; the old one is good for a day
-  relaymesh agent token show                    which are good, and until when
-  relaymesh agent token revoke                  none is good any more
+  relaymesh agent token create                  create a token and print it once
+  relaymesh agent token rotate --overlap 24h    create another; the old one stays valid for a day
+  relaymesh agent token show                    show which tokens are valid, and until when
+  relaymesh agent token revoke                  revoke all
 
-It is for agents that connect by themselves. Whoever may enter the root (the local socket) needs none.";
+Agents on other machines use this token to register. Commands on this machine use the local socket and need no token.";
 
-/// The token that agents show which connect by themselves
+/// Manage the token with which remote agents register
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Make a token and print it, once
+    /// Create a token and print it once
     #[command(after_help = EXAMPLES)]
     Create,
-    /// Make another one; the one before stays good for a while
+    /// Replace a token; the old one stays valid for a while
     #[command(after_help = EXAMPLES)]
     Rotate {
-        /// How long the old one stays good
+        /// How long the old token stays valid
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time::duration)]
         overlap: u64,
     },
-    /// Show which tokens are good; not the tokens themselves, which nobody keeps
+    /// Show which tokens are valid; the tokens themselves are not stored
     #[command(after_help = EXAMPLES)]
     Show,
-    /// Make all tokens useless, or the one before the current
+    /// Revoke all tokens, or only the previous one
     #[command(after_help = EXAMPLES)]
     Revoke {
-        /// Only the one that was rotated away
+        /// Revoke only the previous token
         #[arg(long)]
         previous: bool,
     },

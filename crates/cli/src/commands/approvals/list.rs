@@ -10,9 +10,7 @@ Examples:
 
 const TEXT_CHARS_MAX: usize = 60;
 
-/// List every step of this namespace that asks for a decision, the most urgent first
-///
-/// Works while another process writes.
+/// List the steps of this namespace that wait for an approval, most urgent first
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

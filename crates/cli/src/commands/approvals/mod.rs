@@ -8,11 +8,11 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh approvals list                 what waits for a person
-  relaymesh approvals show tsk_01KH…       exactly what is asked, by whom, until when
-  relaymesh approve tsk_01KH…              agree; `relaymesh deny` refuses";
+  relaymesh approvals list                 list steps that wait for an approval
+  relaymesh approvals show tsk_01KH…       show the request, its author, input and deadline
+  relaymesh approve tsk_01KH…              approve it; `relaymesh deny` denies it";
 
-/// Look at what waits for a person's decision
+/// Show steps that wait for an approval
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {

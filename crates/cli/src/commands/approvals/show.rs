@@ -7,17 +7,15 @@ const EXAMPLES: &str = "\
 Examples:
   relaymesh approvals show tsk_01KH…
   ask=$(relaymesh approvals show tsk_01KH… deploy --json | jq -r .ask)
-  relaymesh approve tsk_01KH… deploy --ask $ask    decide about exactly that";
+  relaymesh approve tsk_01KH… deploy --ask $ask    approve exactly that request";
 
-/// Show exactly what a step asks: its words, their hash, until when, who wants it and with which input
-///
-/// Nothing is decided by it.
+/// Show a request for approval: question, hash, deadline, author and input
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// The step; not needed if only one asks
+    /// Name of the step; may be left out if only one waits
     step: Option<String>,
 }
 

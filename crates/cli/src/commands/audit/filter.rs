@@ -13,19 +13,19 @@ use serde_json::json;
 /// What they have in common.
 #[derive(Debug, clap::Args)]
 pub(super) struct Filter {
-    /// Only by this principal
+    /// Only writes by this author
     #[arg(long, value_name = "NAME")]
     author: Option<Name>,
-    /// Only from there: cli, driver, …
+    /// Only writes from this source: cli, driver, …
     #[arg(long, value_name = "NAME")]
     source: Option<Name>,
-    /// Only of this kind: ScheduleJob, ApproveStep, CancelTask, AcquireLock, SendMessage, …
+    /// Only ops of this kind: ScheduleJob, ApproveStep, CancelTask, AcquireLock, SendMessage, …
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     kind: Option<Kind>,
-    /// Only about this task; one that was purged needs its full id
+    /// Only ops of this task (full id if it was purged)
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// Only at this time or later: 2026-11-16, 2026-11-16T08:15:30Z, or how long ago (90s, 15m, 2h, 7d)
+    /// Only at or after this time: 2026-11-16, 2026-11-16T08:15:30Z, or an age (90s, 15m, 2h, 7d)
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<u64>,
     /// Only before this time

@@ -13,23 +13,23 @@ use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh audit inference tsk_01KH…               which models were asked, when, and what it cost
-  relaymesh audit inference tsk_01KH… --full        and what they were asked and said
+  relaymesh audit inference tsk_01KH…               list calls: model, tokens, cost, time
+  relaymesh audit inference tsk_01KH… --full        show prompts and outputs too
   relaymesh audit inference tsk_01KH… --json | jq .snapshot.output";
 
-/// Show what models were asked for a task, and what they said
+/// Show the prompts and outputs of models for a task
 ///
-/// Every attempt that asks a model leaves a snapshot: model, parameters, prompt, output, what it used, when. An agent with
-/// `audit = \"hashes\"` in agents.toml leaves hashes of prompt and output instead, one with `audit = \"off\"` nothing.
+/// Every attempt that calls a model leaves a record of the call: model, parameters, prompt, output, tokens, time. With
+/// `audit = "hashes"` in agents.toml, hashes replace prompt and output; with `audit = "off"`, nothing is recorded.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// Of this step only
+    /// Only this step
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
-    /// With prompts and outputs
+    /// Show prompts and outputs
     #[arg(long)]
     full: bool,
 }

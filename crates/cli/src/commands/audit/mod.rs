@@ -17,16 +17,16 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh audit tail -f                          every write, as it happens
-  relaymesh audit query --author ann --since 1d    what ann did
-  relaymesh audit query --kind ApproveStep --json  who agreed to what
-  relaymesh audit inference tsk_01KH…              what models were asked, and said
-  relaymesh audit verify                           whether the log is as it was written";
+  relaymesh audit tail -f                          print every write as it happens
+  relaymesh audit query --author ann --since 1d    writes of ann
+  relaymesh audit query --kind ApproveStep --json  approvals
+  relaymesh audit inference tsk_01KH…              prompts and outputs of models
+  relaymesh audit verify                           check the log for corruption";
 
-/// Who did what, from where, when
+/// Show who wrote what, from where and when
 ///
-/// Of all namespaces, unless --namespace or RELAYMESH_NAMESPACE names one. Content and the words of agents are not shown,
-/// only their hashes and lengths; but for what models were asked and said.
+/// Covers all namespaces, unless --namespace or RELAYMESH_NAMESPACE is given. Shows the hashes and lengths of inputs,
+/// results and messages, not their content; only `inference` shows content.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {

@@ -10,15 +10,15 @@ Examples:
   relaymesh audit query --task tsk_01KH… --limit 1000
   relaymesh audit query --namespace team-a --since 2026-11-01 --until 2026-12-01";
 
-/// Find writes by who, from where, what and when; the newest that fit, oldest first
+/// Find writes by author, source, kind, task and time
 ///
-/// Works while another process writes. What was purged and compacted is not found any more.
+/// Prints the newest matches, oldest first. Ops that were purged and compacted are no longer found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     filter: Filter,
-    /// At most this many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
 }

@@ -10,20 +10,18 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh audit tail                     the newest writes
+  relaymesh audit tail                     show the newest writes
   relaymesh audit tail -n 100 --author ann
-  relaymesh audit tail -f --json           and every one that follows, until Ctrl-C";
+  relaymesh audit tail -f --json           follow new writes until Ctrl-C";
 
-/// Show the newest writes, and those that follow
-///
-/// Works while another process writes.
+/// Show the newest writes, and follow new ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// How many of those that are there already
+    /// Number of existing entries to show
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     lines: usize,
-    /// Go on with those that follow, until Ctrl-C
+    /// Follow new entries until Ctrl-C
     #[arg(long, short)]
     follow: bool,
     #[command(flatten)]

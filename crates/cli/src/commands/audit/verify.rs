@@ -14,15 +14,14 @@ use std::collections::BTreeMap;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh audit verify           exit code 0: the log is as it was written; 6: it is not
+  relaymesh audit verify           exit code 0: intact; 6: damaged
   relaymesh audit verify --json";
 
 const PAGE: usize = 500;
 
-/// Check that the log is as it was written, and count who wrote how much of what
+/// Check the log for corruption, and count ops by author
 ///
-/// The same check as `relaymesh log verify`: each hash covers the op and the one before it, and the rows are those that the log
-/// tells of. Nothing is changed.
+/// Makes the same check as `relaymesh log verify`, and changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

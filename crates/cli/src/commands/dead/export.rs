@@ -5,13 +5,13 @@ use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress}
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead export > dead.jsonl                everything of this namespace
+  relaymesh dead export > dead.jsonl                export all of this namespace
   relaymesh dead export --flow nightly --since 7d | jq '.steps[].history[].error'";
 
-/// Write what came to nothing as JSON Lines, one document each
+/// Export failed tasks and messages as JSON Lines
 ///
-/// With the request and its inputs, the last 16 attempts of each step with their reasons, and the results that there are.
-/// Nothing is changed.
+/// Each line has the request with its inputs, the last 16 attempts of each step with their errors, and the results so
+/// far. Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -12,16 +12,16 @@ use relaymesh_core::name::Name;
 /// Which of what came to nothing.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Selection {
-    /// Only where this agent failed, or where a message was for it
+    /// Only tasks in which this agent failed, and messages to it
     #[arg(long, value_name = "NAME")]
     agent: Option<Name>,
-    /// Only tasks of the flow with this name
+    /// Only tasks of this flow
     #[arg(long, value_name = "NAME")]
     flow: Option<Name>,
-    /// Only what died at this time or later: 2026-11-16, 2026-11-16T08:15:30Z, or how long ago (90s, 15m, 2h, 7d)
+    /// Only failures at or after this time: 2026-11-16, 2026-11-16T08:15:30Z, or an age (90s, 15m, 2h, 7d)
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<u64>,
-    /// Only what died before this time
+    /// Only failures before this time
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     before: Option<u64>,
 }
@@ -29,12 +29,12 @@ pub(super) struct Selection {
 /// Some of it by name, some by what they have in common, or all.
 #[derive(Debug, clap::Args)]
 pub(super) struct Chosen {
-    /// Tasks, messages, or threads for their messages
+    /// Ids of tasks, messages, or threads (for all their failed messages)
     #[arg(value_name = "ID", conflicts_with_all = ["agent", "flow", "since", "before", "all"])]
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Everything of this namespace
+    /// All of this namespace
     #[arg(long)]
     all: bool,
 }

@@ -7,22 +7,20 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead list                            everything of this namespace
+  relaymesh dead list                            list all of this namespace
   relaymesh dead list --agent reviewer --since 2h
-  relaymesh dead list --json | jq -r .why        one JSON line each";
+  relaymesh dead list --json | jq -r .why        print the errors";
 
 /// How much of a reason a table shows.
 const WHY_CHARS_MAX: usize = 60;
 
-/// List what came to nothing, the last to die first
-///
-/// Works while another process writes.
+/// List failed tasks and messages, most recent failure first
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
-    /// At most this many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }

@@ -12,15 +12,15 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead list                            what needs a person, the last to die first
-  relaymesh dead show tsk_01KH…                  every attempt, and why it failed
-  relaymesh dead redrive --flow nightly          try all of them again, in the order of their submit
-  relaymesh dead export --all > dead.jsonl       keep them elsewhere
-  relaymesh dead purge --before 30d --yes        then forget the old ones";
+  relaymesh dead list                            list failed tasks and messages, newest first
+  relaymesh dead show tsk_01KH…                  show every attempt and its error
+  relaymesh dead redrive --flow nightly          retry every failed task of a flow
+  relaymesh dead export --all > dead.jsonl       save them to a file
+  relaymesh dead purge --before 30d --yes        delete the old ones";
 
-/// Look at what came to nothing: try it again, keep it elsewhere, forget it
+/// Show, retry, export and purge failed tasks and messages
 ///
-/// Tasks that ended in FAILED or DEAD_LETTER, and messages in FAILED or DEAD.
+/// These are the tasks that ended in FAILED or DEAD_LETTER, and the messages that ended in FAILED or DEAD.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {

@@ -14,20 +14,20 @@ use std::collections::BTreeSet;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead purge tsk_01KH…            asks first
+  relaymesh dead purge tsk_01KH…            ask for confirmation, then purge it
   relaymesh dead purge --before 30d --yes   for scripts
-  relaymesh log compact                     then let go of their ops, inputs and results";
+  relaymesh log compact                     then remove the ops, inputs and results of purged tasks";
 
-/// Forget what came to nothing
+/// Purge failed tasks and messages
 ///
-/// Tasks are gone from lists, and their idempotency keys are free. A message goes with its whole thread, and only if nothing
-/// waits in it. That they were purged stays on the log.
+/// A purged task no longer appears in lists, and its idempotency key is free. A message is purged with its whole
+/// thread, and only if no message of the thread is waiting. The log records the purge.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     chosen: Chosen,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -6,20 +6,20 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead redrive tsk_01KH… msg_01KH…     these
-  relaymesh dead redrive --agent reviewer        wherever this agent failed
+  relaymesh dead redrive tsk_01KH… msg_01KH…     retry these
+  relaymesh dead redrive --agent reviewer        retry every task in which this agent failed
   relaymesh dead redrive --all --reason 'the disk is back'";
 
-/// Try again what came to nothing, in the order in which it was submitted or sent
+/// Retry failed tasks and messages, oldest first
 ///
-/// What succeeded in a task and was not undone keeps its result; everything else starts over with a fresh count of attempts.
-/// One that cannot be tried again stops none of the others.
+/// Steps that succeeded and were not undone keep their results. All others run again, with their attempts counted
+/// from zero. If one task or message cannot be retried, the others still are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     chosen: Chosen,
-    /// Why; it stands on the log
+    /// Reason, recorded on the log
     #[arg(long, value_name = "TEXT", default_value = "tried again by a person")]
     reason: String,
 }

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead show tsk_01KH…            the task, its steps, every attempt and its reason
-  relaymesh dead show msg_01KH… --json     a message with what it said";
+  relaymesh dead show tsk_01KH…            show the task, its steps, every attempt and its error
+  relaymesh dead show msg_01KH… --json     show a message and its content";
 
-/// Show what came to nothing, with every reason
+/// Show a failed task or message with every error
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A task or a message
+    /// Id of a task or a message
     id: String,
 }
 

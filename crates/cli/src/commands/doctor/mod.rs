@@ -16,14 +16,14 @@ use report::Report;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh doctor            a minute of looking around before you ask for help
-  relaymesh doctor --full     every op and every row, however long it takes
+  relaymesh doctor            run this before you ask for help
+  relaymesh doctor --full     check every op and every row; may take long
   relaymesh doctor --json | jq -r 'select(.verdict != \"ok\")'";
 
-/// Look at the root, its store, its daemon, its agents and this machine, and say what is wrong
+/// Check the root, its store, daemon and agents, and this machine
 ///
-/// Each line is ok, warn or fail, with what was found and what to do. Exit code 0 when nothing fails; otherwise that of the worst.
-/// Nothing is changed.
+/// Prints one line per check: ok, warn or fail, the finding, and what to do. Exits with 0 if no check fails, else
+/// with the code of the worst failure. Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

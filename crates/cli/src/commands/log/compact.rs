@@ -15,21 +15,21 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh purge --days 30 && relaymesh log compact    forget what is old, and let go of it
-  relaymesh log compact --shrink                        and give the room back to the file system";
+  relaymesh purge --days 30 --yes && relaymesh log compact    purge old tasks and remove their ops
+  relaymesh down && relaymesh log compact --shrink            shrink the file too";
 
-/// Let go of ops about what was purged
+/// Remove the ops of purged tasks and threads
 ///
-/// What goes: ops about tasks and threads that were purged, with their inputs, results and messages, and ops about locks,
-/// whose state is kept. What stays: everything about tasks and threads that are still here, and a stub for each run of ops
-/// that went, so that the chain can still be checked. A checkpoint on the log says what all of it had come to.
+/// Removes the ops of purged tasks and threads, with their inputs, results and messages, and old ops of locks. Keeps
+/// the ops of all other tasks and threads, the state of locks, and a stub for each removed range, so that the hash
+/// chain can still be checked. A checkpoint on the log records the state.
 ///
-/// The room is used again before the file grows; `--shrink` gives it back to the file system, and takes as much again while
-/// it does.
+/// The database reuses the freed space before its file grows. `--shrink` returns it to the file system: stop the
+/// daemon first. It needs that much free space while it runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Make the file smaller
+    /// Shrink the database file too; needs a stopped daemon
     #[arg(long)]
     shrink: bool,
 }
@@ -37,7 +37,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut progress = Progress::new("looked at ops:", root::read(&context.root)?.head()?.pos);
     let compact = |ask: upkeep::Ask<'_, Error>| upkeep::compact(ask, &mut |done| progress.tell(done.pos));
-    let done = link::with(context, Missing::Refuse, compact)?;
+    // Shrinking needs the root for itself, so it must not start a daemon.
+    let alone = Context { no_daemon: context.no_daemon || args.shrink, ..context.clone() };
+    let done = link::with(&alone, Missing::Refuse, compact)?;
     if args.shrink {
         let mut store = root::open(&context.root, &Default::default())?;
         store.shrink()?;
@@ -51,11 +53,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }));
     } else {
         output::line(&format!(
-            "{} ops are gone, {} are left; {} of {} bytes of the database are free",
+            "removed {} ops, kept {}; {} of {} bytes of the database are free",
             done.ops, stats.ops.0, stats.free_bytes, stats.database_bytes
         ));
         if stats.free_bytes * 2 > stats.database_bytes && !args.shrink {
-            output::note("hint: `relaymesh log compact --shrink` makes the file smaller");
+            output::note("hint: `relaymesh down && relaymesh log compact --shrink` shrinks the file");
         }
     }
     Ok(Exit::Done)

@@ -18,12 +18,12 @@ use relaymesh_store::verify::Problem;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh log show                       the newest ops
-  relaymesh log verify                     whether everything is as it was written
-  relaymesh log stats                      how much there is, and how much room it takes
-  relaymesh log compact                    let go of what was purged";
+  relaymesh log show                       show the newest ops
+  relaymesh log verify                     check the log and the tables for corruption
+  relaymesh log stats                      show counts and sizes
+  relaymesh log compact                    remove the ops of purged tasks";
 
-/// Look at the log, check it, and go on after a loss
+/// Show, check, compact and recover the log
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {

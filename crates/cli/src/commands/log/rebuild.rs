@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh log rebuild            exit code 0: the rows are what the log says; 6: they are not, and where
+  relaymesh log rebuild            exit code 0: no difference; 6: the rows differ, and where
   relaymesh log rebuild --json";
 
-/// Fold the log again beside the live rows, and compare
+/// Rebuild the tables from the log in a copy, and compare
 ///
-/// `log verify` finds what a disk or a hand changed; this also finds what a defect wrote down consistently. The copy is
-/// made in `<root>/rebuild-<pid>` and deleted at the end; the live rows are not changed.
+/// `log verify` finds damage by a disk or by hand; this also finds rows that a bug wrote with valid checksums. The copy is
+/// made in `ROOT/rebuild-PID` and deleted at the end; the live rows are not changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

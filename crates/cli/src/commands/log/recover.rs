@@ -11,19 +11,19 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh log recover                  says what is lost; changes nothing unless you say yes
+  relaymesh log recover                  show what is lost, and ask before accepting it
   relaymesh log recover --accept-loss    for scripts
 
-Before you accept a loss: keep a copy of the root, and put the newest copy of the database back if there is one.";
+Before you accept a loss, copy the root. If there is a newer copy of the database, restore it instead.";
 
-/// Go on with a store that knows less than it has acknowledged
+/// Accept that a store has lost acknowledged ops, and continue
 ///
-/// What is left is accepted as it is, and a new origin epoch begins, so that what others know of the lost ops never
-/// collides with what is written from now on. The old write-ahead log is kept beside the database.
+/// Keeps what is left and starts a new origin epoch, so that new ops never collide with the lost ones. The old
+/// write-ahead log is kept next to the database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Accept that acknowledged work is lost
+    /// Accept the loss of acknowledged work
     #[arg(long)]
     accept_loss: bool,
 }

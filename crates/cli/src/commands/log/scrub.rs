@@ -15,13 +15,13 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh log scrub              exit code 0: everything is there and whole; 6: it is not
+  relaymesh log scrub              exit code 0: intact; 6: missing or damaged
   relaymesh log scrub --json";
 
-/// Check every op, row and blob, and put aside what does not belong
+/// Check every op, row and blob, and quarantine unknown files
 ///
-/// All that `log verify` checks, and every file in `blobs`: whether its bytes are those of its name, and whether the log names
-/// it. A file that is not understood is moved to `quarantine`, never deleted. Nobody can write meanwhile.
+/// Checks what `log verify` checks, and that the hash of every file in `blobs` matches its name. Files that are not
+/// blobs are moved to `quarantine`, never deleted. No other process can write meanwhile.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

@@ -15,26 +15,26 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh log show                       the newest ops
-  relaymesh log show --from 1 --limit 20   from the beginning
-  relaymesh log show --task tsk_01KH…      all about one task
+  relaymesh log show                       show the newest ops
+  relaymesh log show --from 1 --limit 20   show the oldest ops
+  relaymesh log show --task tsk_01KH…      show the ops of one task
   relaymesh log show --json | jq .kind     one JSON line per op, with its hash";
 
 const PAGE: usize = 500;
 
-/// Show ops: every fact that was accepted, in order
+/// Show ops: every accepted change, in order
 ///
-/// Columns: position, time (UTC), kind, task, step, author/source. Works while another process writes.
+/// Columns: position, time (UTC), kind, task, step, author/source.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Begin with this position; without it the newest are shown
+    /// Position to start from [default: show the newest]
     #[arg(long, value_name = "POS")]
     from: Option<u64>,
-    /// At most this many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u64,
-    /// Only those about this task
+    /// Only ops of this task
     #[arg(long, value_name = "ID")]
     task: Option<String>,
 }

@@ -9,9 +9,9 @@ Examples:
   relaymesh log stats
   relaymesh log stats --json";
 
-/// How much there is of everything, and how much room it takes
+/// Show counts and sizes
 ///
-/// Works while another process writes. What is free in the database is used again before the file grows.
+/// Free space in the database file is reused before the file grows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

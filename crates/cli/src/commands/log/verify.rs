@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh log verify             exit code 0: everything is as it was written; 6: it is not, and what to do
+  relaymesh log verify             exit code 0: intact; 6: damaged, with what to do
   relaymesh log verify --json";
 
-/// Check every op and every row
+/// Check the log and the tables for corruption
 ///
-/// Ops: each hash covers the op and the one before it. Rows: each has a sum, all together have a hash, and what is looked
-/// up beside them says the same. Head: the store knows no less than it has acknowledged. Nothing is changed.
+/// Checks the hash chain of the ops, the checksum of each row, the hash of all rows, the indexes, and that no
+/// acknowledged op is missing. Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}

@@ -8,13 +8,13 @@ use serde_json::json;
 /// How much of a message a table shows.
 const TEXT_CHARS_MAX: usize = 60;
 
-/// Works while another process writes.
+/// Can be used while another process writes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Whose; without one, yours
+    /// Agent whose inbox to list [default: your login name]
     #[arg(long, value_name = "NAME")]
     agent: Option<Name>,
-    /// At most this many of each lane
+    /// Maximum number of messages of each priority
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }

@@ -27,116 +27,117 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh msg send --to echo --input '\"hello\"' --wait      an agent that runs here answers by itself
+  relaymesh msg send --to echo --input '\"hello\"' --wait  send, wait for the reply and print it
   relaymesh msg send --to reviewer --input '{\"diff\": \"…\"}'
-  relaymesh msg inbox --agent reviewer                 what waits for it
-  relaymesh msg take --agent reviewer              prints the message and HELD, or nothing
+  relaymesh msg inbox --agent reviewer                   list waiting messages
+  relaymesh msg take --agent reviewer                    print the next message and its HELD
   relaymesh msg reply HELD --input '\"looks good\"'
   relaymesh msg ack HELD
-  relaymesh msg thread THREAD                          the whole conversation";
+  relaymesh msg thread THREAD                            show the whole thread";
 
 const LEASE_MS: u64 = 120_000;
 
-/// Send messages to agents, take them, answer them
+/// Send messages to agents, take them, reply to them
 ///
-/// An agent that runs here deals with its messages by itself, as long as the daemon runs, and its result is the answer. What is for
-/// anybody else waits in their inbox. Delivery is at least once: whoever takes a message and stays silent loses it to the next, until it is acknowledged,
-/// answered, too old, or was delivered too often.
+/// The daemon runs an agent for each message to it and sends the result as the reply. Messages to `inbox` agents,
+/// people and programs wait until they are taken. Delivery is at least once: a message that was
+/// taken is delivered again when its lease ends, until it is acknowledged or replied to, expires, or reaches its
+/// maximum of deliveries.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Say something to an agent, and print THREAD and MESSAGE
+    /// Send a message, and print THREAD and MESSAGE
     #[command(after_help = EXAMPLES)]
     Send(Box<SendArgs>),
-    /// Show what waits in an inbox
+    /// List the messages that wait in an inbox
     #[command(after_help = EXAMPLES)]
     Inbox(inbox::Args),
-    /// Show a conversation
+    /// Show the messages of a thread
     #[command(after_help = EXAMPLES)]
     Thread(thread::Args),
     /// Take the next message for an agent
     #[command(after_help = EXAMPLES)]
     Take {
-        /// For whom
+        /// Agent whose inbox to take from
         #[arg(long, value_name = "NAME")]
         agent: Name,
-        /// For how long without a word
+        /// Lease duration; then the message is delivered again
         #[arg(long, value_name = "MS", default_value_t = LEASE_MS, value_parser = clap::value_parser!(u64).range(..=LEASE_MS_MAX))]
         lease_ms: u64,
     },
-    /// The message is dealt with
+    /// Acknowledge a message
     #[command(after_help = EXAMPLES)]
     Ack {
-        /// What `take` printed
+        /// The HELD that `take` printed
         #[arg(value_name = "HELD")]
         held: Proof,
     },
-    /// The message is dealt with, and this is the answer
+    /// Reply to a message, which acknowledges it
     #[command(after_help = EXAMPLES)]
     Reply {
-        /// What `take` printed
+        /// The HELD that `take` printed
         #[arg(value_name = "HELD")]
         held: Proof,
-        /// What to say: JSON, @FILE, or - for stdin
+        /// Content of the reply: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
         input: String,
     },
-    /// The message could not be dealt with
+    /// Report that a message could not be handled
     #[command(after_help = EXAMPLES)]
     Fail {
-        /// What `take` printed
+        /// The HELD that `take` printed
         #[arg(value_name = "HELD")]
         held: Proof,
-        /// Another delivery would not help
+        /// Do not deliver it again
         #[arg(long)]
         r#final: bool,
-        /// Why, for people
+        /// Error message
         #[arg(long, value_name = "TEXT")]
         error: String,
     },
-    /// Deliver a message again that came to nothing
+    /// Deliver a failed message again
     #[command(after_help = EXAMPLES)]
     Retry {
-        /// Its thread
+        /// Thread of the message
         thread: ThreadId,
-        /// Which
+        /// Id of the message
         message: MessageId,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SendArgs {
-    /// Who is to hear it
+    /// Recipient
     #[arg(long, value_name = "NAME")]
     to: Name,
-    /// Who says it; without one, you
+    /// Sender [default: your login name]
     #[arg(long, value_name = "NAME")]
     from: Option<Name>,
-    /// What to say: JSON, @FILE, or - for stdin
+    /// Content: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: String,
-    /// In which thread; without one, a new one
+    /// Thread [default: a new one]
     #[arg(long, value_name = "ID")]
     thread: Option<ThreadId>,
-    /// Its own id: a second send with it is the same message
+    /// Id of the message: sending it again with the same id does nothing
     #[arg(long, value_name = "ID", requires = "thread")]
     id: Option<MessageId>,
-    /// The message of the thread that it is about
+    /// Message of the thread to reply to
     #[arg(long, value_name = "ID", requires = "thread")]
     reply_to: Option<MessageId>,
-    /// Which lane it waits in: high, normal or low
+    /// Priority: high, normal or low
     #[arg(long, default_value = "normal")]
     priority: Priority,
-    /// After this time it is too old
+    /// Time after which the message expires
     #[arg(long, value_name = "MS")]
     ttl_ms: Option<u64>,
-    /// How often it may be delivered
+    /// Maximum number of deliveries
     #[arg(long, value_name = "N", default_value_t = 5)]
     max_deliveries: u32,
-    /// Wait for the answer, and print it
+    /// Wait for the reply, and print it
     #[arg(long)]
     wait: bool,
-    /// Wait at most this long
+    /// Stop waiting after this many seconds
     #[arg(long, value_name = "S", requires = "wait")]
     timeout_s: Option<u64>,
 }

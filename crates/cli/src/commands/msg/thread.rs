@@ -5,10 +5,10 @@ use relaymesh_api::view::message::Spoken;
 use relaymesh_core::id::ThreadId;
 use serde_json::json;
 
-/// Works while another process writes.
+/// Can be used while another process writes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which
+    /// Id of the thread
     thread: ThreadId,
 }
 

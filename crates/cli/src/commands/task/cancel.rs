@@ -5,22 +5,22 @@ use relaymesh_core::op::CancelMode;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task cancel tsk_01KH…                        stop what runs
-  relaymesh task cancel tsk_01KH… --soft                 let what runs finish, start nothing more
+  relaymesh task cancel tsk_01KH…                        stop running steps
+  relaymesh task cancel tsk_01KH… --soft                 let running steps finish, start no others
   relaymesh task cancel tsk_01KH… --reason 'wrong data'";
 
 /// Cancel a task
 ///
-/// Nothing is undone: compensations run only when a step fails. `relaymesh task retry` goes on from here.
+/// Does not run compensations: only a failed step does. `relaymesh task retry` continues the task.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// Let running steps finish
+    /// Let running steps finish, but start no others
     #[arg(long)]
     soft: bool,
-    /// Why; it stands on the log
+    /// Reason, recorded on the log
     #[arg(long, value_name = "TEXT", default_value = "cancelled by a person")]
     reason: String,
 }

@@ -4,20 +4,20 @@ use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress}
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task export tsk_01KH… > task.json       one document
-  relaymesh task export tsk_01KH… tsk_01KJ…         JSON Lines, one document each
+  relaymesh task export tsk_01KH… > task.json       one JSON document
+  relaymesh task export tsk_01KH… tsk_01KJ…         JSON Lines, one line per task
   relaymesh task export --all | gzip > tasks.jsonl.gz";
 
-/// Write tasks as JSON: what was asked for with its inputs, the steps, their last 16 attempts, the results
+/// Export tasks as JSON: request, inputs, steps, their last 16 attempts, results
 ///
-/// One document per task; several are JSON Lines. Works while another process writes, and changes nothing.
+/// Prints one document for a single task, and JSON Lines for several. Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Ids of tasks, or at least four characters of their beginning or end
+    /// Ids of tasks, or at least four characters of the beginning or end of each
     #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
     ids: Vec<String>,
-    /// Every task of this namespace, in the order of their submit
+    /// Every task of this namespace, oldest first
     #[arg(long)]
     all: bool,
 }

@@ -14,24 +14,22 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task list                            the newest of this namespace
-  relaymesh task list --status DEAD_LETTER       what needs a person
-  relaymesh task list --before tsk_01KH…         the next page
+  relaymesh task list                            list the newest tasks of this namespace
+  relaymesh task list --status DEAD_LETTER       only tasks that used up their attempts
+  relaymesh task list --before tsk_01KH…         next page
   relaymesh task list --json | jq -r .task       one JSON line per task";
 
 /// List tasks, newest first
-///
-/// Works while another process runs them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only those that rest here: PENDING, RUNNING, SUCCESS, FAILED, DEAD_LETTER or CANCELLED
+    /// Only tasks with this status: PENDING, RUNNING, SUCCESS, FAILED, DEAD_LETTER or CANCELLED
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
     status: Option<Status>,
-    /// At most this many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
-    /// Only those older than this task
+    /// Only tasks older than this one
     #[arg(long, value_name = "ID")]
     before: Option<String>,
 }

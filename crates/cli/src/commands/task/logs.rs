@@ -15,29 +15,29 @@ use std::collections::BTreeMap;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task logs tsk_01KH…                 what its agents said about their progress
-  relaymesh task logs tsk_01KH… --follow        and what they go on saying, until it has ended
-  relaymesh task logs tsk_01KH… --stdout        what they gave as results, half ones too
-  relaymesh task logs tsk_01KH… --step draft    of one step only";
+  relaymesh task logs tsk_01KH…                 stderr of every attempt
+  relaymesh task logs tsk_01KH… --follow        print new lines until the task has ended
+  relaymesh task logs tsk_01KH… --stdout        stdout instead, complete or not
+  relaymesh task logs tsk_01KH… --step draft    one step only";
 
 /// What is read at once.
 const READ_BYTES: u64 = 1 << 20;
 
-/// Show what the processes of a task said
+/// Show the output of a task's processes
 ///
-/// Their stderr is kept in a file for each attempt, as long as the task is. Builtin agents say nothing.
+/// Prints stderr, which is kept for each attempt as long as the task. Builtin agents print nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// Go on until the task has ended
+    /// Print new lines until the task has ended
     #[arg(long, short)]
     follow: bool,
-    /// What they gave as results instead
+    /// Show stdout instead of stderr
     #[arg(long)]
     stdout: bool,
-    /// Of this step only
+    /// Only this step
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
 }

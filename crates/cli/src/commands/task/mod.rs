@@ -14,12 +14,12 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task list                      the newest of this namespace
-  relaymesh task show tsk_01KH…            one of them, with its steps
-  relaymesh task wait tsk_01KH…            until it has ended; its result goes to stdout
-  relaymesh task retry tsk_01KH…           once more";
+  relaymesh task list                      list the newest tasks of this namespace
+  relaymesh task show tsk_01KH…            show a task and its steps
+  relaymesh task wait tsk_01KH…            wait until it has ended, and print its result
+  relaymesh task retry tsk_01KH…           run it again";
 
-/// Look at tasks, wait for them, stop them, try them again
+/// Show tasks, wait for them, cancel them, retry them
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {

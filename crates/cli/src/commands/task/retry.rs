@@ -12,21 +12,22 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task retry tsk_01KH…           ready to run again; `relaymesh task wait` runs it
-  relaymesh task retry tsk_01KH… --wait    and run it here, now";
+  relaymesh task retry tsk_01KH…           run it again in the background
+  relaymesh task retry tsk_01KH… --wait    run it again and wait for its result";
 
-/// Try a task again that ended in FAILED, DEAD_LETTER or CANCELLED
+/// Retry a task that ended in FAILED, DEAD_LETTER or CANCELLED
 ///
-/// What succeeded and was not undone keeps its result; everything else starts over with a fresh count of attempts.
+/// Steps that succeeded and were not undone keep their results. All others run again, with their attempts counted
+/// from zero.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// Work on it here until it has ended
+    /// Wait until the task has ended, and print its result
     #[arg(long)]
     wait: bool,
-    /// Why; it stands on the log
+    /// Reason, recorded on the log
     #[arg(long, value_name = "TEXT", default_value = "tried again by a person")]
     reason: String,
 }

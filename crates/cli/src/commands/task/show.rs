@@ -5,20 +5,18 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task show tsk_01KH…            the task and its steps
-  relaymesh task show 4Q7Z                 the end of an id is enough, if no other task has it
-  relaymesh task show tsk_01KH… --history  every attempt
+  relaymesh task show tsk_01KH…            show the task and its steps
+  relaymesh task show 4Q7Z                 the end of an id is enough, if it is unique
+  relaymesh task show tsk_01KH… --history  show every attempt
   relaymesh task show tsk_01KH… --json | jq '.steps[] | {step, status, epoch}'";
 
 /// Show a task and its steps
-///
-/// Works while another process runs the task.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// Every attempt of every step
+    /// Show every attempt of every step
     #[arg(long)]
     history: bool,
 }

@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh task wait tsk_01KH…                 until it has ended; the result goes to stdout
-  relaymesh task wait tsk_01KH… --watch         and show every step
-  relaymesh task wait tsk_01KH… --timeout-s 30  exit code 12 if it has not ended by then";
+  relaymesh task wait tsk_01KH…                 wait until it has ended, and print its result
+  relaymesh task wait tsk_01KH… --watch         show every step meanwhile
+  relaymesh task wait tsk_01KH… --timeout-s 30  exit with code 12 if it has not ended by then";
 
-/// Wait until a task has ended
+/// Wait until a task has ended, and print its result
 ///
-/// The daemon works on it, whoever waits. With `--no-daemon` it is worked on here, unless another process has the root: then
-/// its work is followed, and when it goes away, the work goes on here.
+/// The daemon runs the task whether or not a command waits for it. With `--no-daemon` this command runs it, unless
+/// another process is using the root: then this command follows that process, and takes over when it ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task's id, or at least four characters of its beginning or end
+    /// Id of the task, or at least four characters of its beginning or end
     id: String,
-    /// Give up after this many seconds, with exit code 12; the task stays as it is
+    /// Stop waiting after this many seconds, with exit code 12; the task is not changed
     #[arg(long, value_name = "N")]
     timeout_s: Option<u64>,
     /// Show every step while it runs
