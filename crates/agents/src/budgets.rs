@@ -57,13 +57,15 @@ fn budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budget, D::Error
     let micros = |dollars: f64| {
         let micros = (dollars * 1e6).round();
         let is_money = (0.0..=9e15).contains(&micros);
-        if is_money { Ok(micros as u64) } else { Err(D::Error::custom(format!("{dollars} is no amount of dollars"))) }
+        if is_money {
+            Ok(micros as u64)
+        } else {
+            Err(D::Error::custom(format!("{dollars} is not an amount of dollars")))
+        }
     };
     let found = Budget { tokens, turns, wall_ms: wall, cost_micros: usd.map(micros).transpose()? };
     if found.is_unbounded() {
-        return Err(D::Error::custom(
-            "a budget bounds `tokens`, `turns`, `wall` or `usd`, and this one bounds nothing",
-        ));
+        return Err(D::Error::custom("a budget needs at least one of `tokens`, `turns`, `wall` and `usd`"));
     }
     Ok(found)
 }
@@ -94,10 +96,10 @@ mod tests {
         let own = agents.get(&"a".parse().unwrap()).unwrap().terms.budget;
         assert_eq!(own, AgentBudgets { task: Budget { tokens: Some(9), ..none }, day: none });
         for (text, line, words) in [
-            ("[budgets]\nday = { usd = -1 }\n", 2, "no amount of dollars"),
-            ("[budgets]\nday = { usd = nan }\n", 2, "no amount of dollars"),
+            ("[budgets]\nday = { usd = -1 }\n", 2, "not an amount of dollars"),
+            ("[budgets]\nday = { usd = nan }\n", 2, "not an amount of dollars"),
             ("[budgets]\nday = { euro = 1 }\n", 2, "unknown field `euro`"),
-            ("[budgets]\nday = {}\n", 2, "bounds nothing"),
+            ("[budgets]\nday = {}\n", 2, "a budget needs at least one of `tokens`"),
             ("[budgets]\nweek = { usd = 1 }\n", 2, "unknown field `week`"),
             ("[agents.a]\ncommand = [\"x\"]\nbudget = { day = { wall = \"soon\" } }\n", 3, "is not a duration"),
         ] {

@@ -49,8 +49,7 @@ impl<'a> Crowd<'a> {
     /// Why it was ended, if there were too many.
     pub(crate) fn verdict(&self) -> Option<String> {
         let most = self.most;
-        self.is_over
-            .then(|| format!("it wanted more than {most} processes at once (`limits.processes`), and was ended"))
+        self.is_over.then(|| format!("stopped: it started more than {most} processes at once (`limits.processes`)"))
     }
 
     /// Counts, if it is time to; `true` when there are too many.

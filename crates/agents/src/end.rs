@@ -78,7 +78,7 @@ pub(crate) fn of_output(mut output: Vec<u8>, is_text: bool) -> End {
             Ok(_) => return End::Done { media: Media::Json, result: output },
             Err(error) if begins_as_json(&output) => {
                 let error = format!(
-                    "the result begins as JSON and is not one document: {error}; if it is meant as text, its agent says `result = \"text\"`"
+                    "the result begins like JSON but is not one document: {error}; if it is text, set `result = \"text\"` for the agent"
                 );
                 return End::Failed { error, retryable: true };
             }
@@ -89,7 +89,7 @@ pub(crate) fn of_output(mut output: Vec<u8>, is_text: bool) -> End {
         Ok(text) => End::Done { media: Media::Text, result: text.into_bytes() },
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            let error = format!("the result is neither JSON nor text: byte {at} cannot be read as UTF-8");
+            let error = format!("the result is neither JSON nor text: invalid UTF-8 at byte {at}");
             End::Failed { error, retryable: false }
         }
     }
@@ -127,12 +127,7 @@ mod tests {
             (exit(0), &b"{\"a\": 1}\n"[..], "", done(Media::Json, "{\"a\": 1}")),
             (exit(0), b"", "", done(Media::Json, "null")),
             (exit(0), b"hello\n\n", "noise", done(Media::Text, "hello")),
-            (
-                exit(0),
-                b"a\xff",
-                "",
-                failed("the result is neither JSON nor text: byte 1 cannot be read as UTF-8", false),
-            ),
+            (exit(0), b"a\xff", "", failed("the result is neither JSON nor text: invalid UTF-8 at byte 1", false)),
             (exit(1), b"{}", "no such model", failed("exit code 1: no such model", true)),
             (exit(65), b"", "", failed("exit code 65", false)),
             (ExitStatus::from_raw(9), b"{}", "", failed("ended by signal 9", true)),

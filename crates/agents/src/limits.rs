@@ -44,7 +44,7 @@ impl Limits {
             (self.memory_bytes.unwrap_or(u64::MAX), 1 << 20, "memory_bytes"),
         ];
         match least.iter().find(|(given, least, _)| given < least) {
-            Some((given, least, name)) => Err(format!("`limits`: `{name}` is {given}, and at least {least}")),
+            Some((given, least, name)) => Err(format!("`limits`: `{name}` is {given}; the minimum is {least}")),
             None => Ok(()),
         }
     }

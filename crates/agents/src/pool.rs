@@ -229,7 +229,7 @@ impl Pool {
             if desk.queue.len() < before {
                 desk.under.remove(&key);
                 drop(desk);
-                let error = format!("cannot start a thread for it: {error}");
+                let error = format!("cannot start a thread: {error}");
                 (self.shared.ended)(key, End::Failed { error, retryable: true }.into());
             }
         }
@@ -338,7 +338,7 @@ impl Shared {
 
     fn made(&self, launch: &mut Launch, orders: &Orders, kit: &mut Kit, group: Option<&Group<'_>>) -> Ended {
         if orders.stop().is_some() {
-            return End::Failed { error: "it was stopped".to_owned(), retryable: true }.into();
+            return End::Failed { error: "stopped".to_owned(), retryable: true }.into();
         }
         if let Some(group) = group {
             orders.attempt.group.get_or_init(|| group.name());

@@ -72,7 +72,7 @@ pub(crate) fn start(
         let what = format!("cannot {what}");
         move |error: io::Error| End::Failed { error: format!("{what}: {error}"), retryable }
     };
-    let none = Box::new(|| Err("it was asked for before".to_owned()));
+    let none = Box::new(|| Err("the request was made before".to_owned()));
     let given = std::mem::replace(&mut launch.input, none)();
     let Given { mut input, mut stdin, env, secrets } =
         given.map_err(|error| End::Failed { error, retryable: false })?;
@@ -86,7 +86,8 @@ pub(crate) fn start(
     let mut shown = words.clone();
     if process.tool().is_some_and(Setup::is_prompted_by_argument) {
         if stdin.is_some() {
-            let error = "its input names secrets, and this agent gets its prompt as an argument, which others can see";
+            let error =
+                "the input refers to secrets, but this agent gets its prompt as an argument, which other users can see";
             return Err(End::Failed { error: error.to_owned(), retryable: false });
         }
         words.push(String::from_utf8_lossy(&std::mem::take(&mut input)).into_owned());
@@ -106,7 +107,7 @@ pub(crate) fn start(
         let retryable = error.kind() != io::ErrorKind::NotFound;
         failed("confine it", retryable)(error)
     })?;
-    let absent = || io::Error::new(io::ErrorKind::NotFound, "it is in no folder of PATH");
+    let absent = || io::Error::new(io::ErrorKind::NotFound, "not found in PATH");
     // Looked for here, it is a few calls of `stat`; left to the child, it is as many failed calls of `exec` while we wait.
     let file = if name.contains('/') { Some(name.into()) } else { programs.find(name, Instant::now()) };
     let started = file.ok_or_else(absent).and_then(|file| {
@@ -137,12 +138,12 @@ fn begin(
         move |error: io::Error| End::Failed { error: format!("cannot {what}: {error}"), retryable: true }
     };
     let session = launch.folder.with_added_extension(SESSION);
-    let mut run = Run::new(setup, session, &launch.tag).map_err(failed("keep the conversation's id"))?;
+    let mut run = Run::new(setup, session, &launch.tag).map_err(failed("store the conversation's id"))?;
     if let Some(schema) = launch.result_schema.clone() {
         run.want(Wanted { schema, file: launch.files.with_added_extension(SCHEMA) });
     }
     if let Some(Wanted { schema, file }) = run.schema_file() {
-        kept(file, schema.as_bytes()).map_err(failed("keep what its result must be like"))?;
+        kept(file, schema.as_bytes()).map_err(failed("store its result schema"))?;
     }
     words.extend(run.words(setup));
     *stdin = stdin.take().map(|secret| Secret::new(run.prompt(secret.expose())));

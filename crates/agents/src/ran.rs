@@ -73,7 +73,7 @@ impl Ran {
         match (self.exit_code, self.signal, self.ended_ms) {
             (Some(code), _, _) => format!("exit code {code}"),
             (None, Some(signal), _) => format!("by signal {signal}"),
-            (None, None, Some(_)) => "nobody knows how".to_owned(),
+            (None, None, Some(_)) => "unknown".to_owned(),
             (None, None, None) => "not yet".to_owned(),
         }
     }

@@ -52,7 +52,7 @@ impl Retry {
 
 /// Whether a person is asked before a step of the agent begins.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "`confirm` is true, false, or a list of words")]
+#[serde(untagged, expecting = "`confirm` must be true, false, or a list of words")]
 pub enum Confirm {
     /// Always, or never.
     Each(bool),
@@ -82,7 +82,7 @@ impl Confirm {
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Words(words) if words.is_empty() => {
-                Err("`confirm` is an empty list: write true, false, or words".to_owned())
+                Err("`confirm` is an empty list: use true, false, or words".to_owned())
             }
             Self::Words(words) if words.iter().any(|word| word.trim().is_empty()) => {
                 Err("a word of `confirm` is empty".to_owned())
@@ -126,10 +126,10 @@ impl Agent {
         match asked {
             Some(text) if text.contains(&self.runs(name)) => Ok(()),
             Some(_) => Err(format!(
-                "what agent `{name}` runs has changed since a person agreed to it: submit it again, and it is asked anew"
+                "the definition of agent `{name}` has changed since the approval: submit the task again for a new approval"
             )),
             None => Err(format!(
-                "agent `{name}` may only run what a person has agreed to, and this was submitted before that was so: submit it again"
+                "agent `{name}` now needs an approval, but this task was submitted before that: submit it again"
             )),
         }
     }
@@ -231,7 +231,7 @@ mod tests {
         assert!(text.contains(&step(r#"{"to":"prod"}"#).input.unwrap().hash.to_string()), "{text}");
         assert_eq!(imposed.timeout_ms, Some(600_000));
         assert_eq!(agent.may_begin(&name, Some(&text), None), Ok(()));
-        assert!(agent.may_begin(&name, None, None).unwrap_err().contains("submit it again"));
+        assert!(agent.may_begin(&name, None, None).unwrap_err().contains("was submitted before that: submit it again"));
         let Kind::Process(process) = &agent.kind else { panic!("{agent:?}") };
         let mut process = process.as_ref().clone();
         process.command.push("--really".to_owned());

@@ -27,18 +27,18 @@ pub fn held_to(schema: &str, end: End) -> End {
     let value = match value {
         Ok(value) => value,
         Err(error) => {
-            return failed(format!("the step wants a result by its `result_schema`, and this is not JSON: {error}"));
+            return failed(format!("the step has a `result_schema`, but the result is not JSON: {error}"));
         }
     };
     match mistakes(schema, &value) {
         Err(why) => End::Failed { error: why, retryable: false },
         Ok(told) if told.is_empty() => End::Done { media: Media::Json, result: value.to_string().into_bytes() },
-        Ok(told) => failed(format!("the result is not what `result_schema` asks for: {}", told.join("; "))),
+        Ok(told) => failed(format!("the result does not match `result_schema`: {}", told.join("; "))),
     }
 }
 
 fn mistakes(schema: &str, value: &Value) -> Result<Vec<String>, String> {
-    let wrong = |why: String| format!("`result_schema` is not a JSON schema: {}", cut(&why));
+    let wrong = |why: String| format!("`result_schema` is not a valid JSON schema: {}", cut(&why));
     let schema: Value = serde_json::from_str(schema).map_err(|error| wrong(error.to_string()))?;
     let validator = jsonschema::validator_for(&schema).map_err(|error| wrong(error.to_string()))?;
     let told = validator.iter_errors(value).take(TOLD_MAX).map(|error| {
@@ -76,7 +76,7 @@ mod tests {
             assert_eq!(end(text), done, "{text}");
         }
         for (text, words) in [
-            ("I found three", "this is not JSON"),
+            ("I found three", "the result is not JSON"),
             ("{}", "\"files\" is a required property"),
             (r#"{"files":"3"}"#, "/files: "),
         ] {

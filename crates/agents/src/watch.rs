@@ -272,7 +272,7 @@ impl<'a> Watch<'a> {
     fn ended_by_us(&self) -> Option<End> {
         let failed = |error: String, retryable| Some(End::Failed { error, retryable });
         if self.orders.stop().is_some() {
-            return failed("it was stopped".to_owned(), true);
+            return failed("stopped".to_owned(), true);
         }
         if let Some(why) = &self.over {
             return failed(why.clone(), false);
@@ -282,7 +282,7 @@ impl<'a> Watch<'a> {
         }
         if self.result.is_over() {
             let max = self.launch.process.output_bytes_max;
-            return failed(format!("the result is longer than {max} bytes, and it was ended"), false);
+            return failed(format!("stopped: the result is longer than {max} bytes"), false);
         }
         None
     }
@@ -295,18 +295,18 @@ impl<'a> Watch<'a> {
             Protocol::Tool(_) => None,
         };
         if self.is_left_open && is_text.is_some() && status.as_ref().is_ok_and(ExitStatus::success) {
-            let why = "it left a process behind that still had its output open, and that was ended: the result may not be whole";
+            let why = "it left a process behind with its output open, which was stopped: the result may be incomplete";
             return failed(why.to_owned(), false);
         }
         let status = match status {
             Ok(status) => status,
-            Err(error) => return failed(format!("cannot wait for its end: {error}"), true),
+            Err(error) => return failed(format!("cannot wait for the process: {error}"), true),
         };
         let said = self.said.last_line();
         let Some(is_text) = is_text else { return end::of_exit(status, Vec::new(), false, &said) };
         match self.result.read() {
             Ok(output) => end::of_exit(status, output, is_text, &said),
-            Err(error) => failed(format!("cannot keep its result: {error}"), true),
+            Err(error) => failed(format!("cannot store its result: {error}"), true),
         }
     }
 }

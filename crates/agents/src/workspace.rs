@@ -88,7 +88,7 @@ impl Plan {
         let repository = &self.repository;
         let common = git(repository, ["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|words| {
             format!(
-                "`{}` is no git repository that can be worked on: {words}. Give a path in `workspace.git`",
+                "`{}` is not a usable git repository: {words}. Check the path in `workspace.git`",
                 repository.display()
             )
         })?;
@@ -121,7 +121,7 @@ impl Plan {
         let on = git(&self.folder, ["rev-parse", "--abbrev-ref", "HEAD"])?;
         if on != self.branch {
             return Err(format!(
-                "`{}` is on branch `{on}`, not on `{}`: an earlier attempt has left it so. Put it back, or remove the folder",
+                "`{}` is on branch `{on}`, not on `{}`: an earlier attempt switched it. Switch it back, or remove the folder",
                 self.folder.display(),
                 self.branch
             ));
@@ -135,7 +135,10 @@ impl Plan {
         let named = self.reference.as_deref().unwrap_or("HEAD");
         let commit = format!("{named}^{{commit}}");
         git(&self.repository, ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).map_err(|_| {
-            format!("`{named}` is no branch, tag or commit of `{}`: look at `workspace.ref`", self.repository.display())
+            format!(
+                "`{named}` is not a branch, tag or commit of `{}`: check `workspace.ref`",
+                self.repository.display()
+            )
         })
     }
 }
@@ -165,8 +168,10 @@ impl Tree {
             End::Done { media, result } => match self.done(media, &result) {
                 Ok(result) => End::Done { media: Media::Json, result },
                 Err(words) => {
-                    let error =
-                        format!("it is done, but its work cannot be put on branch `{}`: {words}", self.plan.branch);
+                    let error = format!(
+                        "the step is done, but its work cannot be committed to branch `{}`: {words}",
+                        self.plan.branch
+                    );
                     End::Failed { error, retryable: true }
                 }
             },
@@ -220,13 +225,13 @@ fn git<W: AsRef<OsStr>>(folder: &Path, words: impl IntoIterator<Item = W>) -> Re
         command.env_remove(name);
     }
     let output =
-        command.env("GIT_TERMINAL_PROMPT", "0").output().map_err(|error| format!("git cannot be run: {error}"))?;
+        command.env("GIT_TERMINAL_PROMPT", "0").output().map_err(|error| format!("cannot run git: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
         return Ok(text(&output.stdout));
     }
     let words = text(&output.stderr);
-    let words = words.lines().rev().find(|line| !line.starts_with("hint:")).unwrap_or("git did not say why");
+    let words = words.lines().rev().find(|line| !line.starts_with("hint:")).unwrap_or("git gave no reason");
     Err(words.chars().take(WORDS_MAX).collect())
 }
 
@@ -313,10 +318,10 @@ mod tests {
         assert!(error.starts_with("cannot check out branch `topic`") && error.contains("a'"), "{error}");
         drop(held);
         let error = rig.plan(Some("no-such"), None, "c").make().unwrap_err();
-        assert!(error.contains("`no-such` is no branch, tag or commit"), "{error}");
+        assert!(error.contains("`no-such` is not a branch, tag or commit"), "{error}");
         let mut plan = rig.plan(None, None, "d");
         plan.repository = rig.folder.path().join("nowhere");
-        assert!(plan.make().unwrap_err().contains("is no git repository"), "{:?}", plan.make());
+        assert!(plan.make().unwrap_err().contains("is not a usable git repository"), "{:?}", plan.make());
         git(&rig.folder.path().join("root/workspaces/tsk_1/a"), ["checkout", "--quiet", "-b", "elsewhere"]).unwrap();
         let error = rig.plan(None, Some("topic"), "a").make().unwrap_err();
         assert!(error.contains("is on branch `elsewhere`, not on `topic`"), "{error}");

@@ -136,7 +136,7 @@ fn a_stop_and_the_end_of_everything_reach_the_connection() {
     until("all of them wait", || model.waiting() == 3);
     rig.calls.as_ref().unwrap().stop(step, epoch);
     let ((stopped, _), Ended { end, .. }) = rig.ends.recv_timeout(PATIENCE).unwrap();
-    assert_eq!((stopped, end), (step, End::Failed { error: "it was stopped".to_owned(), retryable: true }));
+    assert_eq!((stopped, end), (step, End::Failed { error: "stopped".to_owned(), retryable: true }));
     until("its connection is gone", || model.left() == 1);
     rig.calls.as_ref().unwrap().stop(step, epoch);
     rig.calls = None;

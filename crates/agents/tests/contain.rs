@@ -100,7 +100,7 @@ fn what_its_entry_opens_is_open_and_what_is_not_there_is_said() {
     }
     let end = rig.run("echo no", "writable = [\"absent\"]\n", "");
     let End::Failed { error, retryable: false } = end else { panic!("{end:?}") };
-    assert!(error.contains("absent, which cannot be opened") && error.contains("make it first"), "{error}");
+    assert!(error.contains("absent of `writable` cannot be opened") && error.contains("create it first"), "{error}");
     assert_eq!(text(rig.run("echo yes > ../no && cat ../no", "confine = false\n", "")), "yes");
 }
 
@@ -183,7 +183,7 @@ fn somebody_who_got_away_with_the_output_is_ended_and_it_has_no_result() {
     let script =
         "setsid sh -c '(echo $$ > escaped; exec sleep 1000) &' & while [ ! -s escaped ]; do sleep 0.01; done; echo 1";
     let said = error(rig.run(script, "", ""));
-    assert!(said.contains("left a process behind that still had its output open"), "{said}");
+    assert!(said.contains("left a process behind with its output open"), "{said}");
     let pid = appears(&rig.attempt(0).join("escaped"));
     until(|| (!is_alive(&pid)).then_some(()));
     assert_eq!(text(rig.run("sleep 1000 & echo 1", "", "")), "1", "one of its group is no reason");
@@ -224,7 +224,7 @@ fn how_well_it_is_confined_is_known_before_it_runs() {
     assert_eq!(level("").level, Level::Full);
     assert_eq!(level("writable = [\"out\"]").level, Level::Full);
     let opened = level("writable = [\"..\"]");
-    assert!(opened.level == Level::Partial && opened.why.contains("the root is in a folder"), "{opened:?}");
+    assert!(opened.level == Level::Partial && opened.why.contains("its `writable` includes the root"), "{opened:?}");
     assert_eq!(level("confine = \"writes\"").level, Level::Partial);
 }
 

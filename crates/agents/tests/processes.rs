@@ -70,7 +70,7 @@ fn what_cannot_be_started_says_so_and_is_not_tried_again() {
 fn a_result_that_is_too_long_ends_it() {
     let rig = Rig::new();
     let end = rig.run("yes", "output_bytes_max = 100000\n", "");
-    let error = "the result is longer than 100000 bytes, and it was ended".to_owned();
+    let error = "stopped: the result is longer than 100000 bytes".to_owned();
     assert_eq!(end, End::Failed { error, retryable: false });
     assert_eq!(std::fs::metadata(rig.attempt(0).with_added_extension("stdout")).unwrap().len(), 100_000);
 }
@@ -85,7 +85,7 @@ fn a_stop_reaches_the_whole_tree_and_partial_output_stays() {
     appears(&work.join("ready"));
     let child = appears(&work.join("child"));
     rig.pool.as_ref().unwrap().stop(step, epoch);
-    assert_eq!(rig.end(), End::Failed { error: "it was stopped".to_owned(), retryable: true });
+    assert_eq!(rig.end(), End::Failed { error: "stopped".to_owned(), retryable: true });
     assert_eq!(std::fs::read_to_string(work.join("said")).unwrap(), "cleaned\n", "it had time to clean up");
     assert_eq!(std::fs::read_to_string(rig.attempt(0).with_added_extension("stdout")).unwrap(), "half\n");
     until(|| (!is_alive(&child)).then_some(()));

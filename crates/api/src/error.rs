@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 pub enum Kind {
     /// Fix the command or the file. Nothing changed.
     Usage,
-    /// Name something that is there. Nothing changed.
+    /// Correct the name or the id. Nothing changed.
     NotFound,
-    /// The rules say no. Nothing changed.
+    /// The rules do not allow it. Nothing changed.
     Refused,
     /// Wait for the other process, or ask it. Nothing changed.
     InUse,
@@ -30,14 +30,14 @@ pub enum Kind {
     Damaged,
     /// Free some space and try again. Nothing changed.
     DiskFull,
-    /// Unknown whether it happened: ask again with the same key.
+    /// The outcome is unknown: repeat with the same key.
     Indeterminate,
-    /// The machine said no: permissions, a missing folder, a broken disk.
+    /// The machine reported an error: permissions, a missing folder, a broken disk.
     Io,
 }
 
 impl Kind {
-    /// What it is called on the page of errors.
+    /// Its name on the page of errors.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Usage => "usage",
@@ -97,7 +97,7 @@ macro_rules! codes {
                 match self { $(Code::$name => Kind::$kind,)* }
             }
 
-            /// What helps whenever this code comes up.
+            /// Hints for every error with this code.
             pub fn hints(self) -> &'static [&'static str] {
                 match self { $(Code::$name => &[$($hint),*],)* }
             }
@@ -110,59 +110,59 @@ codes! {
     "0001" Usage          "usage"           Usage         [];
     "0002" BadInput       "bad_input"       Usage         [];
     "0003" BadFlow        "bad_flow"        Usage         [];
-    "0004" BadId          "bad_id"          Usage         ["`relaymesh task list` shows the ids"];
+    "0004" BadId          "bad_id"          Usage         ["list ids with `relaymesh task list`"];
     "0005" UnknownAgent   "unknown_agent"   Usage         [];
     "0006" BadAgents      "bad_agents"      Usage         [];
-    "0030" BadSettings    "bad_settings"    Usage         ["`relaymesh settings show` lists every setting with its bounds"];
+    "0030" BadSettings    "bad_settings"    Usage         ["list settings and their bounds with `relaymesh settings show`"];
     "0031" BadSecret      "bad_secret"      Usage         [];
     "0045" WrongMedia       "wrong_media" Usage ["send JSON with `Content-Type: application/json`"];
-    "0048" WrongMethod      "wrong_method" Usage ["writes are POST; /api/v1/openapi.json lists every route"];
+    "0048" WrongMethod      "wrong_method" Usage ["writes use POST; /api/v1/openapi.json lists every route"];
     "0050" TooSlow          "too_slow" Usage [];
     "0051" OpenAddress      "open_address" Usage ["set `http_tls_cert` and `http_tls_key`, or listen on 127.0.0.1"];
-    "0055" InTheClear       "in_the_clear" Usage ["use https://; a tunnel (`ssh -L`) makes a daemon elsewhere one on 127.0.0.1"];
-    "0056" LocalOnly        "local_only" Usage ["run it on the daemon's own machine, without `--url` and RELAYMESH_URL"];
+    "0055" InTheClear       "in_the_clear" Usage ["use https://, or a tunnel to 127.0.0.1 (`ssh -L`)"];
+    "0056" LocalOnly        "local_only" Usage ["run it on the daemon's machine, without `--url` or RELAYMESH_URL"];
     "0007" NoFile         "no_file"         NotFound      [];
-    "0008" NoRoot         "no_root"         NotFound      ["`relaymesh init` makes one here", "`--root DIR` or RELAYMESH_ROOT names another"];
-    "0009" NoTask         "no_task"         NotFound      ["`relaymesh task list` shows the ids"];
+    "0008" NoRoot         "no_root"         NotFound      ["create it with `relaymesh init`", "or name another root with `--root DIR` or RELAYMESH_ROOT"];
+    "0009" NoTask         "no_task"         NotFound      ["list ids with `relaymesh task list`"];
     "0010" NoStep         "no_step"         NotFound      [];
-    "0034" NoNamespace    "no_namespace"    NotFound      ["`relaymesh ns list` shows those that are there"];
-    "0032" NoSecret       "no_secret"       NotFound      ["`relaymesh secret list` shows the names"];
+    "0034" NoNamespace    "no_namespace"    NotFound      ["list namespaces with `relaymesh ns list`"];
+    "0032" NoSecret       "no_secret"       NotFound      ["list secrets with `relaymesh secret list`"];
     "0047" NoRoute          "no_route" NotFound ["/api/v1/openapi.json lists every route"];
     "0052" NoContent        "no_content" NotFound [];
-    "0053" NoToken          "no_token" NotFound ["`relaymesh token list` shows the names"];
+    "0053" NoToken          "no_token" NotFound ["list tokens with `relaymesh token list`"];
     "0011" Refused        "refused"         Refused       [];
-    "0012" Locked         "locked"          Refused       ["`relaymesh lock list` shows who holds what, and until when"];
-    "0013" KeyReused      "key_reused"      Refused       ["use another key for another request", "`--new` runs it under a fresh one"];
+    "0012" Locked         "locked"          Refused       ["list locks and their holders with `relaymesh lock list`"];
+    "0013" KeyReused      "key_reused"      Refused       ["use another key for a different request", "or run it with a new key: `--new`"];
     "0014" NotConfirmed   "not_confirmed"   Refused       [];
     "0041" NotAuthenticated "not_authenticated" Refused ["send `Authorization: Bearer TOKEN`; the first token is in http-token in the root"];
-    "0042" Forbidden        "forbidden" Refused ["`relaymesh token list` shows what each token may do"];
-    "0043" WrongHost        "wrong_host" Refused ["name the host in `http_hosts` if it is yours"];
+    "0042" Forbidden        "forbidden" Refused ["list tokens and their scopes with `relaymesh token list`"];
+    "0043" WrongHost        "wrong_host" Refused ["if the name is yours, add it to `http_hosts`"];
     "0044" ForeignPage      "foreign_page" Refused [];
-    "0049" ChangedMeanwhile "changed_meanwhile" Refused ["look at what is there now, and repeat the change with its revision"];
-    "0015" RootInUse      "root_in_use"     InUse         ["wait until it is done, or stop it (`relaymesh down` stops a daemon, Ctrl-C a command): nothing is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
-    "0016" Damaged        "store_damaged"   Damaged       ["keep a copy of the root before anything else", "`relaymesh log verify` checks the whole store and names the first damage"];
-    "0017" Amnesia        "amnesia"         Damaged       ["keep a copy of the root before anything else", "put the newest copy of the database back, if there is one", "`relaymesh log recover` says what is lost and goes on without it"];
-    "0018" Unusable       "store_unusable"  Damaged       ["keep a copy of the root before anything else", "use the program that made it, or put the newest sound copy back"];
-    "0033" SecretKey      "secret_key"      Refused       ["RELAYMESH_SECRET_KEY holds the key, RELAYMESH_SECRET_KEY_FILE names its file; without either it is secrets.key in the root"];
-    "0019" TooLong        "too_long"        Refused       ["put it in a file that the agent can read, and pass its path"];
-    "0020" OtherVersion   "other_version"   InUse         ["`relaymesh down` stops it, and the next command starts one of this version: nothing is lost"];
-    "0021" DaemonGone     "daemon_gone"     Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "the end of daemon.log in the root says why"];
-    "0022" DaemonFailed   "daemon_failed"   Io            ["`relaymesh up` in another terminal shows what it says"];
-    "0023" Stopping       "stopping"        InUse         ["repeat the command: it starts the daemon again"];
-    "0024" NoDaemon       "no_daemon"       NotFound      ["`relaymesh up` starts one; so does every command that needs one"];
-    "0054" Unreachable      "unreachable" NotFound ["`--url` or RELAYMESH_URL says where the daemon is; `relaymesh status` on its machine says where it listens"];
+    "0049" ChangedMeanwhile "changed_meanwhile" Refused ["read the current state, and repeat the change with its revision"];
+    "0015" RootInUse      "root_in_use"     InUse         ["wait until it ends, or stop it (a daemon: `relaymesh down`, a command: Ctrl-C); no work is lost", "`task show`, `task list`, `task wait` and `log` work meanwhile"];
+    "0016" Damaged        "store_damaged"   Damaged       ["copy the root before you do anything else", "check the whole store with `relaymesh log verify`"];
+    "0017" Amnesia        "amnesia"         Damaged       ["copy the root before you do anything else", "put the newest copy of the database back, if you have one", "or show and accept the loss with `relaymesh log recover`"];
+    "0018" Unusable       "store_unusable"  Damaged       ["copy the root before you do anything else", "use the version of relaymesh that made it, or restore a backup"];
+    "0033" SecretKey      "secret_key"      Refused       ["set RELAYMESH_SECRET_KEY (the key) or RELAYMESH_SECRET_KEY_FILE (its file); the default is secrets.key in the root"];
+    "0019" TooLong        "too_long"        Refused       ["put it into a file that the agent can read, and pass its path"];
+    "0020" OtherVersion   "other_version"   InUse         ["stop it with `relaymesh down`; the next command starts this version, and no work is lost"];
+    "0021" DaemonGone     "daemon_gone"     Indeterminate ["repeat the command with the same `--key` or `--request-id`: it takes effect only once", "see the end of daemon.log in the root for the reason"];
+    "0022" DaemonFailed   "daemon_failed"   Io            ["run `relaymesh up` in another terminal to see the reason"];
+    "0023" Stopping       "stopping"        InUse         ["repeat the command: it starts a new daemon"];
+    "0024" NoDaemon       "no_daemon"       NotFound      ["start one with `relaymesh up`"];
+    "0054" Unreachable      "unreachable" NotFound ["check `--url` or RELAYMESH_URL; `relaymesh status` on the daemon's machine shows its address"];
     "0025" DiskFull       "disk_full"       DiskFull      ["free some space and repeat the command; reads still work"];
-    "0026" Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it is done once, whatever happened", "`relaymesh log verify` checks the store"];
+    "0026" Indeterminate  "indeterminate"   Indeterminate ["repeat the command with the same `--key` or `--request-id`: it takes effect only once", "check the store with `relaymesh log verify`"];
     "0027" Busy           "busy"            InUse         ["try again in a moment"];
     "0046" TooMany          "too_many" InUse ["wait as long as `Retry-After` says"];
-    "0028" StoreIo        "store_io"        Io            ["see that the disk is sound and has room, and that the root may be written; then repeat the command"];
-    "0029" Internal       "internal"        Io            ["this is a defect in RelayMesh: please report it with the message above"];
+    "0028" StoreIo        "store_io"        Io            ["check the disk, its free space and the permissions of the root; then repeat the command"];
+    "0029" Internal       "internal"        Io            ["this is a bug in RelayMesh: please report it with the message above"];
 }
 
 /// Where in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Which.
+    /// Path of the file.
     pub file: String,
     /// From 1.
     pub line: usize,
@@ -176,7 +176,7 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What was found.
+    /// Details.
     pub code: Code,
     /// The same, for people.
     pub message: String,
@@ -266,10 +266,11 @@ impl From<driver::Error> for Error {
         match error {
             driver::Error::DiskFull(why) | driver::Error::Indeterminate(why) => Self::new(code, why),
             driver::Error::Refused(Refusal::Ended { found }) => {
-                Self::new(code, format!("the task has ended already: {found}"))
+                Self::new(code, format!("the task has already ended: {found}"))
             }
             driver::Error::NoNamespace { ref name, ref near } => {
-                let shown = Self::new(code, error.to_string()).hint(format!("`relaymesh ns create {name}` makes it"));
+                let shown =
+                    Self::new(code, error.to_string()).hint(format!("create it with `relaymesh ns create {name}`"));
                 match near {
                     Some(near) => shown.hint(format!("did you mean `{near}`?")),
                     None => shown,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Health {
     /// Whether work is taken and done.
     pub is_ready: bool,
-    /// What is not as it should be, the worst first.
+    /// Current problems, worst first.
     pub reasons: Vec<Reason>,
 }
 
@@ -81,13 +81,13 @@ impl Status {
         }
         if self.disk_free_bytes < self.disk_needed_bytes {
             let (free, needed) = (self.disk_free_bytes >> 20, self.disk_needed_bytes >> 20);
-            found(Trouble::DiskFull, format!("{free} MiB are free, and below {needed} MiB nothing is written"));
+            found(Trouble::DiskFull, format!("{free} MiB are free; writes stop below {needed} MiB"));
         }
         if let Some(why) = &self.settings_problem {
-            found(Trouble::SettingsRefused, format!("those from before are kept: {why}"));
+            found(Trouble::SettingsRefused, format!("the previous ones are still in use: {why}"));
         }
         if let Some(why) = &self.agents_problem {
-            found(Trouble::AgentsRefused, format!("those from before are kept: {why}"));
+            found(Trouble::AgentsRefused, format!("the previous ones are still in use: {why}"));
         }
         if !self.held.is_empty() {
             let shown: Vec<String> = self.held.iter().map(|held| format!("{}: {}", held.who, held.because)).collect();

@@ -1,6 +1,6 @@
 //! The ways in.
 //!
-//! [`error`] is how everybody is told what went wrong, by a stable code. [`local`] is the daemon's socket for the command line
+//! [`error`] has the errors with their stable codes. [`local`] is the daemon's socket for the command line
 //! on the same machine, [`http`] is for everybody else. What either shows is made in [`view`], what either submits is checked in
 //! [`flow`]: one definition for both. [`health`] is whether the daemon can do its work, and why not; [`metrics`] is what operators
 //! watch over time, and [`traces`] is where the time of one task went.

@@ -71,12 +71,14 @@ pub fn only(ids: &[TaskId], part: &str) -> Result<TaskId, Error> {
     };
     let found: Vec<TaskId> = ids.iter().copied().filter(fits).collect();
     match found[..] {
-        [] => Err(Error::new(Code::NoTask, format!("none of the newest {NEWEST} tasks begins or ends with `{part}`"))),
+        [] => {
+            Err(Error::new(Code::NoTask, format!("none of the newest {NEWEST} task ids begins or ends with `{part}`")))
+        }
         [only] => Ok(only),
         [first, second, ..] => {
-            let message = format!("`{part}` could be any of {} tasks, such as {first} and {second}", found.len());
+            let message = format!("`{part}` matches {} tasks, such as {first} and {second}", found.len());
             Err(Error::new(Code::BadId, message)
-                .hint("the end of an id tells more than its beginning, which is the time"))
+                .hint("give more characters of the end: ids of the same time begin alike"))
         }
     }
 }

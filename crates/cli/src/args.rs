@@ -21,11 +21,11 @@ const TOKEN_VARIABLE: &str = "RELAYMESH_TOKEN";
 
 const AFTER_HELP: &str = "\
 Try it:
-  relaymesh demo                                            run a small flow of agents and watch it
-  relaymesh submit --agent echo --input '\"hello\"' --wait    run one agent
-  relaymesh run flow.yaml --watch                           run a flow (`relaymesh run --help` shows one)
-  relaymesh task list                                       list tasks
-  relaymesh log verify                                      check the log and the tables for corruption
+  relaymesh demo                                           run a small flow of agents
+  relaymesh submit --agent echo --input '\"hello\"' --wait   run one agent
+  relaymesh run flow.yaml --watch                          run a flow (see `relaymesh run --help`)
+  relaymesh task list                                      list tasks
+  relaymesh log verify                                     check the store for corruption
 
 Results go to stdout, messages to stderr. `--json` prints JSON.
 
@@ -136,8 +136,8 @@ impl Global {
         };
         match text.trim() {
             "" => {
-                let error = Error::new(Code::NotAuthenticated, "there is no token to show to the daemon");
-                Err(error.hint(format!("{TOKEN_VARIABLE} holds the token, or `--token-file` names its file")))
+                let error = Error::new(Code::NotAuthenticated, "no token is given for the remote daemon");
+                Err(error.hint(format!("set {TOKEN_VARIABLE}, or name a file with `--token-file`")))
             }
             token => Ok(token.to_owned()),
         }

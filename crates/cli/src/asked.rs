@@ -43,7 +43,7 @@ fn shown_input(asked: &Shown) -> String {
 pub(crate) fn until(asked: &Shown) -> String {
     match asked.deadline_ms {
         None => "-".to_owned(),
-        Some(due_ms) => format!("{}, then it is denied", time::rfc3339(due_ms)),
+        Some(due_ms) => format!("{}; denied after that", time::rfc3339(due_ms)),
     }
 }
 

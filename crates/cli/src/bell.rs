@@ -1,11 +1,11 @@
-//! A bell that rings when something becomes durable in a root, whoever wrote it: its daemon, or a command in its own process.
+//! A bell that rings when something becomes durable in a root, written by its daemon or by a command in its own process.
 //!
-//! Whoever follows a root could look again and again. Here the system tells instead: every commit writes the sidecar (`head`) after
+//! Polling a root would be wasteful. Here the system notifies instead: every commit writes the sidecar (`head`) after
 //! the database, so a change of that file means that there is something new to read. That needs no daemon, asks none, and
-//! goes on when one goes away. Where the system cannot tell, the bell rings every now and then, and one looks.
+//! keeps working when one ends. Where the system cannot notify, the bell rings at intervals.
 //!
-//! The order is the point: whoever begins to listen and looks then misses nothing. A ring may be for nothing, and one may
-//! stand for many changes.
+//! The order matters: a reader that first listens and then reads misses nothing. A ring may have no change behind it, or
+//! several.
 
 use relaymesh_store_sqlite::Root;
 use std::{

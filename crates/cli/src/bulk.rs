@@ -45,7 +45,7 @@ pub(crate) fn all<T>(
     let mut outcome = Outcome::default();
     let mut waiting: VecDeque<(T, Receiver<Result<Answer, Error>>)> = VecDeque::new();
     let mut settle = |(about, answer): (T, Receiver<Result<Answer, Error>>)| {
-        let answer = answer.recv().unwrap_or_else(|_| Err(Error::new(Code::DaemonGone, "the driver has ended")));
+        let answer = answer.recv().unwrap_or_else(|_| Err(Error::new(Code::DaemonGone, "the driver has stopped")));
         tell(&about, answer.as_ref());
         outcome.add(answer.map(drop));
         progress.tell(outcome.done + outcome.failed);
@@ -84,7 +84,8 @@ impl Outcome {
             None => Ok(self.done),
             Some(first) if total == 1 => Err(first),
             Some(first) => {
-                let message = format!("{} of {total} were not {what}; the first: {}", self.failed, first.message);
+                let message =
+                    format!("{} of {total} could not be {what}; the first error: {}", self.failed, first.message);
                 Err(Error { message, ..first })
             }
         }

@@ -47,7 +47,7 @@ pub(crate) fn read(path: &Path, agents: Option<&Agents>) -> Result<Flow, Error> 
     parse(text, file, is_json, agents)
 }
 
-/// The flow in this text; errors are said to be in `file`. Without agents, whoever is named is taken to be there.
+/// Parses the flow in `text`; errors name `file`. Without `agents`, the agents are not checked.
 pub(crate) fn parse(text: String, file: String, is_json: bool, agents: Option<&Agents>) -> Result<Flow, Error> {
     let request = if is_json { json::parse(&text) } else { yaml::parse(&text) };
     let request = request.map_err(|mut error| {
@@ -118,12 +118,12 @@ pub(crate) fn input(argument: &str) -> Result<Value, Error> {
         None => argument.to_owned(),
     };
     if text.trim().is_empty() {
-        let error = Error::new(Code::BadInput, "--input: there is nothing in it, and JSON is wanted");
-        return Err(error.hint("nothing is `null` in JSON; without --input it is that, too"));
+        let error = Error::new(Code::BadInput, "--input is empty; it must be JSON");
+        return Err(error.hint("to pass no input, leave out --input or give `null`"));
     }
     relaymesh_core::canonical::parse(text.as_bytes()).map_err(|error| {
         let error = Error::new(Code::BadInput, format!("--input: {error}"));
-        error.hint("a text is JSON only in quotes: --input '\"hello\"'; `--input @FILE` reads a file")
+        error.hint("quote a string: --input '\"hello\"'; read a file: --input @FILE")
     })
 }
 
@@ -162,7 +162,7 @@ fn place(text: &str, line: usize, column: usize) -> Option<Place> {
 fn unknown_field(field: &str, expected: &[&str]) -> Error {
     let mut error = bad_flow(&format!("unknown field `{}`", beginning(field)));
     error.hints.extend(suggest::nearest(field, expected.iter().copied()).map(|near| format!("did you mean `{near}`?")));
-    error.hints.push(format!("known here: {}", expected.join(", ")));
+    error.hints.push(format!("allowed: {}", expected.join(", ")));
     error
 }
 
@@ -189,9 +189,13 @@ fn text(path: &Path, wanted: Wanted) -> Result<String, Error> {
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
     read.map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
-            Error::new(Code::NoFile, format!("there is no file {name}"))
+            let error = Error::new(Code::NoFile, format!("there is no file {name}"));
+            match wanted {
+                Wanted::Flow => error.hint("`relaymesh run --help` shows a flow to start from"),
+                Wanted::Input => error,
+            }
         } else if error.kind() == ErrorKind::IsADirectory {
-            Error::new(Code::NoFile, format!("{name} is a folder, and a file is wanted"))
+            Error::new(Code::NoFile, format!("{name} is a folder, not a file"))
         } else {
             Error::new(Code::StoreIo, format!("cannot read {name}: {error}"))
         }
@@ -201,7 +205,7 @@ fn text(path: &Path, wanted: Wanted) -> Result<String, Error> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::new(bad, format!("{name} is not UTF-8 text: byte {at} cannot be read"))
+        Error::new(bad, format!("{name} is not UTF-8: invalid byte at position {at}"))
     })
 }
 

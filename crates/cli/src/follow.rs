@@ -123,7 +123,7 @@ impl Follower<'_> {
                 self.watch.stopped("timed_out", self.task)?;
                 Ok(Some(Exit::NotEnded))
             }
-            News::Gone => Err(Error::new(Code::DaemonGone, "the driver has ended")),
+            News::Gone => Err(Error::new(Code::DaemonGone, "the driver has stopped")),
         }
     }
 
@@ -190,7 +190,7 @@ impl Follower<'_> {
             // Decided meanwhile, which is just as well.
             let Ok(asked) = self.client.asked(task.task, step.step.as_str()) else { continue };
             let asks = output::clean(&asked.asks);
-            self.watch.note(&format!("step `{}` asks: {asks}; approved by --yes", asked.step));
+            self.watch.note(&format!("step `{}` asks: {asks} (approved automatically)", asked.step));
             let decision = Change::Decide { step: asked.step, ask: asked.ask, denied: None };
             match self.client.change(task.task, &decision) {
                 Err(error) if error.code != Code::Refused => return Err(error),
@@ -237,6 +237,6 @@ fn on_interrupt(inbox: &Arc<Mutex<Option<Sender<News>>>>) {
         before = true;
     });
     if let Err(error) = installed {
-        output::note(&format!("note: Ctrl-C will not stop gracefully: {error}"));
+        output::note(&format!("note: cannot handle Ctrl-C: {error}"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! stdout  data: ids, results, tables, JSON         0  done            10  the task failed
-//! stderr  talk: progress, notes, errors, hints     2…9  error kinds   11  cancelled   12  not ended yet
+//! stderr  messages: progress, notes, errors, hints 2…9  error kinds   11  cancelled   12  not ended yet
 //! ```
 //!
 //! A command that writes asks the root's daemon, and starts one if there is none; with `--no-daemon` it opens the root in its own
@@ -95,7 +95,7 @@ fn usage(answer: &clap::Error) -> ExitCode {
             error.hints.push(format!("usage: {}", without_globals(usage)));
         }
     }
-    error.hints.push("`--help` in place of the arguments shows all of them, with examples".to_owned());
+    error.hints.push("`--help` shows all arguments, with examples".to_owned());
     failed(&error, json)
 }
 

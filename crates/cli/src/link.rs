@@ -68,7 +68,7 @@ impl Link {
         let is_new = !root::exists(&context.root);
         let started = context.daemon(&[])?;
         if is_new && !started.was_there {
-            output::note(&format!("note: made a new root in {}", context.root.display()));
+            output::note(&format!("note: created a new root in {}", context.root.display()));
         }
         if !started.was_there {
             let pid = started.client.pid();
@@ -169,10 +169,10 @@ pub(crate) fn with<T>(
 
 /// An answer to another question.
 pub(crate) fn unexpected(answer: &Answer) -> Error {
-    Error::new(Code::Internal, format!("the driver answered another question: {answer:?}"))
+    Error::new(Code::Internal, format!("unexpected answer from the driver: {answer:?}"))
 }
 
 /// There is no driver to ask any more.
 pub(crate) fn gone() -> Error {
-    Error::new(Code::DaemonGone, "the driver has ended")
+    Error::new(Code::DaemonGone, "the driver has stopped")
 }

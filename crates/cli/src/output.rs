@@ -1,4 +1,4 @@
-//! What goes to the terminal: data to stdout, talk to stderr.
+//! Output to the terminal: data to stdout, messages to stderr.
 
 use crate::args::Context;
 use relaymesh_core::task::Status;
@@ -17,7 +17,7 @@ pub(crate) fn line(text: &str) {
     written(writeln!(stdout, "{text}").and_then(|()| stdout.flush()));
 }
 
-/// Ends the program when data could not be written. Whatever was acknowledged is durable, so there is nothing to tidy up.
+/// Ends the program if data cannot be written. Everything acknowledged is durable, so there is nothing to clean up.
 pub(crate) fn written(result: io::Result<()>) {
     match result {
         Ok(()) => {}
@@ -47,7 +47,7 @@ pub(crate) fn document(context: &Context, text: &str) {
     }
 }
 
-/// Says something that is not data. When nobody listens any more it is not said, and nothing else changes: talk is not what a command is for.
+/// Writes a message to stderr. If stderr is closed, the message is lost and nothing else changes.
 pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
@@ -71,7 +71,7 @@ pub(crate) fn has_colour() -> bool {
     std::io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
 }
 
-/// The sign of a status. It stands beside the word, never for it.
+/// The symbol of a status. It is shown with the word, never instead of it.
 pub(crate) fn symbol(status: Status) -> &'static str {
     match status {
         Status::Pending => "·",

@@ -17,7 +17,7 @@ impl Progress {
         Self { what, total, next: Instant::now() + EVERY }
     }
 
-    /// `done` of this total are done, for whoever learns late how much there is.
+    /// `done` of `total` are done; for callers that learn the total late.
     pub(crate) fn tell_of(&mut self, done: u64, total: u64) {
         self.total = total;
         self.tell(done);

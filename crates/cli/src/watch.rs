@@ -20,7 +20,10 @@ use relaymesh_core::{id::TaskId, name::Name, task::Status};
 use relaymesh_runtime::driver::{Event, StepEvent};
 pub(crate) use say::merged;
 use serde_json::json;
-use std::{io::IsTerminal as _, time::Instant};
+use std::{
+    io::IsTerminal as _,
+    time::{Duration, Instant},
+};
 
 enum Mode {
     Quiet,
@@ -46,7 +49,8 @@ pub(crate) enum Begin {
 pub(crate) struct Watch {
     mode: Mode,
     started: Instant,
-    begun: bool,
+    /// How the task was come by, once it is known.
+    begun: Option<Begin>,
     /// What was last shown of each step.
     shown: Vec<Option<(Status, u32)>>,
     name_width: usize,
@@ -68,7 +72,7 @@ impl Watch {
         Self {
             mode,
             started: Instant::now(),
-            begun: false,
+            begun: None,
             shown: Vec::new(),
             name_width: 0,
             seen_pos: 0,
@@ -79,11 +83,12 @@ impl Watch {
     /// The task is durable. `task` is at least as new as the log at `pos`; it is shown unless events are going to
     /// tell the same from the start.
     pub(crate) fn begin(&mut self, how: Begin, task: &Shown, pos: u64) {
-        if std::mem::replace(&mut self.begun, true) {
+        if self.begun.is_some() {
             self.seen_pos = self.seen_pos.max(pos);
             self.sync(task);
             return;
         }
+        self.begun = Some(how);
         self.shown = vec![None; task.steps.len()];
         self.name_width = task.steps.iter().map(|step| step.step.as_str().len()).max().unwrap_or(0);
         match &mut self.mode {
@@ -163,9 +168,19 @@ impl Watch {
             output::line(&say::ended_json(task).to_string());
             return;
         }
-        output::note(&say::ended(task, self.started.elapsed()));
+        output::note(&say::ended(task, self.took(task)));
         if let Some(result) = task.delivered() {
             output::value(result);
+        }
+    }
+
+    /// How long the task took; one that is retried, from then on.
+    fn took(&self, task: &Shown) -> Duration {
+        match self.begun {
+            Some(Begin::Found | Begin::Merged) => {
+                Duration::from_millis(task.updated_ms.saturating_sub(task.created_ms))
+            }
+            Some(Begin::Accepted | Begin::Redriven) | None => self.started.elapsed(),
         }
     }
 
@@ -174,7 +189,7 @@ impl Watch {
         if let Mode::Json = self.mode {
             output::line(&say::blocked_json(task).to_string());
         } else {
-            self.leave(&say::blocked(task));
+            self.leave(&format!("{}\n  then continue with `relaymesh task wait {}`", say::blocked(task), task.task));
         }
     }
 
@@ -185,7 +200,7 @@ impl Watch {
             if let Mode::Json = self.mode {
                 output::line(&say::blocked_json(task).to_string());
             } else {
-                self.note(&say::blocked(task));
+                self.note(&format!("{}\n  still waiting; Ctrl-C stops waiting, not the task", say::blocked(task)));
             }
             self.said_waiting = waiting;
         }
@@ -196,8 +211,8 @@ impl Watch {
         if let Mode::Json = self.mode {
             output::line(&json!({ "event": event, "task": task }).to_string());
         } else {
-            let go_on = task.map_or_else(String::new, |task| format!("; `relaymesh task wait {task}` goes on"));
-            self.leave(&format!("{event}: nothing is lost{go_on}"));
+            let go_on = task.map_or_else(String::new, |task| format!("; continue with `relaymesh task wait {task}`"));
+            self.leave(&format!("{event}: no work is lost{go_on}"));
         }
         Ok(())
     }

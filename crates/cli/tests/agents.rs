@@ -82,7 +82,7 @@ fn entries_are_written_as_a_person_would_and_what_would_not_load_is_not_written(
         assert_eq!(std::fs::read_to_string(file(&house)).unwrap(), before, "{bad:?}: {}", said.stderr);
     }
     let wrong = house.run(&["agent", "add", "x", "--timeout", "soon", "--command", "cat"]).stderr;
-    assert!(wrong.contains("as it would be:") && wrong.contains("is not a duration"), "{wrong}");
+    assert!(wrong.contains("agents.toml (after the change):") && wrong.contains("is not a duration"), "{wrong}");
 
     assert_eq!(house.run(&["agent", "remove", "lower"]).code, 0);
     assert_eq!(
@@ -125,7 +125,7 @@ fn a_high_risk_agent_runs_only_what_a_person_has_agreed_to() {
         .unwrap();
     assert_eq!(house.run(&["approve", &task, "deploy", "--yes"]).code, 0);
     let step = rests(&house, &task, "FAILED");
-    assert!(step["error"].as_str().unwrap().contains("has changed since a person agreed"), "{step}");
+    assert!(step["error"].as_str().unwrap().contains("has changed since the approval"), "{step}");
     assert_eq!(step["attempt"], 1, "and it is not tried again: {step}");
 }
 
@@ -189,8 +189,8 @@ fn everything_about_an_agent_is_shown_and_nothing_secret() {
     );
     assert_eq!(house.0.run_with_input(&["secret", "set", "openai"], "hunter2-hunter2").code, 0);
     let shown = house.json(&["agent", "show", "a"]);
-    assert_eq!(shown["secrets"]["KEY"], "openai, which is there");
-    assert!(shown["secrets"]["OTHER"].as_str().unwrap().contains("is missing"), "{shown}");
+    assert_eq!(shown["secrets"]["KEY"], "openai, which is set");
+    assert!(shown["secrets"]["OTHER"].as_str().unwrap().contains("is not set"), "{shown}");
     let named: Vec<&str> = shown["environment"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(named.contains(&"KEY") && named.contains(&"LEVEL") && named.contains(&"USER"), "{shown}");
     assert!(!shown.to_string().contains("hunter2"), "{shown}");
@@ -211,11 +211,11 @@ fn a_result_is_held_to_its_schema() {
     assert_eq!(good.code, 0, "{}", good.stderr);
     let bad = flow(json!({ "files": "three" }));
     assert_eq!(bad.code, 10, "{}", bad.stdout);
-    assert!(bad.stderr.contains("not what `result_schema` asks for: /files: "), "{}", bad.stderr);
+    assert!(bad.stderr.contains("does not match `result_schema`: /files: "), "{}", bad.stderr);
     house.0.file("bad.yaml", "name: n\nsteps:\n  - id: a\n    agent: say\n    result_schema: { type: nonsense }\n");
     let said = house.run(&["flow", "check", "bad.yaml"]);
     assert!(
-        said.code == 2 && said.stderr.contains("bad.yaml:5:5") && said.stderr.contains("not a JSON schema"),
+        said.code == 2 && said.stderr.contains("bad.yaml:5:5") && said.stderr.contains("not a valid JSON schema"),
         "{}",
         said.stderr
     );

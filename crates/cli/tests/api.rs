@@ -99,13 +99,13 @@ fn what_cannot_be_submitted_is_refused_with_code_and_hints() {
             json!({ "flow": { "name": "n", "steps": [{ "id": "a", "agent": "echo", "depends_on": ["b"] }] } }),
             422,
             "bad_flow",
-            "known here: a",
+            "allowed: a",
         ),
         (
             json!({ "agent": "echo", "namespace": "nowhere" }),
             404,
             "no_namespace",
-            "`relaymesh ns create nowhere` makes it",
+            "create it with `relaymesh ns create nowhere`",
         ),
     ];
     for (body, status, code, hint) in table {
@@ -160,7 +160,10 @@ fn messages_locks_approvals_and_dead_letters_go_their_way_over_http() {
     let waiting = web.get("/inboxes/reviewer").expect(200);
     assert_eq!(waiting["messages"][0], house.run(&["msg", "inbox", "--agent", "reviewer", "--json"]).json());
     let endless = web.post("/inboxes/reviewer/take", &json!({ "lease_ms": 3_000_000_000_u64 })).expect(400);
-    assert!(endless["detail"].as_str().unwrap().contains("ms at most"), "nobody holds anything for ever: {endless}");
+    assert!(
+        endless["detail"].as_str().unwrap().contains("; the maximum is "),
+        "nobody holds anything for ever: {endless}"
+    );
     let taken = web.post("/inboxes/reviewer/take", &json!({})).expect(200);
     assert_eq!((&taken["message"]["content"], &taken["message"]["from"]), (&json!({ "diff": "…" }), &json!("first")));
     let reply =

@@ -78,7 +78,7 @@ fn a_query_finds_by_who_what_where_and_when() {
     assert_eq!(found(&["--since", "1h"]).len(), 12);
     assert!(found(&["--until", "1h"]).is_empty());
     let limited = mesh.run(&["audit", "query", "--author", "tester", "--limit", "1"]);
-    assert!(limited.stdout.contains("RedriveTask") && limited.stderr.contains("7 fit"), "{}", limited.stderr);
+    assert!(limited.stdout.contains("RedriveTask") && limited.stderr.contains("7 matches"), "{}", limited.stderr);
     let unknown = mesh.run(&["audit", "query", "--kind", "ApproveStpe"]);
     assert!(unknown.code == 2 && unknown.stderr.contains("did you mean ApproveStep?"), "{}", unknown.stderr);
     assert_eq!(mesh.run(&["audit", "query", "--task", "tsk_01HF7YAT000000000000000007"]).code, 0, "it may be purged");
@@ -109,7 +109,7 @@ fn the_log_is_verified_and_counted() {
     tester/cli   ScheduleJob      1
     tester/cli   SendMessage      1
     --- stderr
-    everything is as it was written
+    the log and the tables are intact
     ");
     let json = mesh.run(&["audit", "verify", "--json"]).json();
     let counts = json["counts"].as_array().unwrap();

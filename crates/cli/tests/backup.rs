@@ -167,11 +167,11 @@ fn mesh_with_a_backup() -> Mesh {
 fn nothing_is_written_over_and_a_backup_is_no_root() {
     let mesh = mesh_with_a_backup();
     let refused = mesh.run(&["backup", "b"]);
-    assert!(refused.code == 4 && refused.stderr.contains("is there already"), "{}", refused.stderr);
+    assert!(refused.code == 4 && refused.stderr.contains("already exists"), "{}", refused.stderr);
     let refused = mesh.run(&["restore", "b"]);
     assert!(refused.code == 4 && refused.stderr.contains("is not empty"), "{}", refused.stderr);
     let nothing = mesh.run(&["--root", "elsewhere", "restore", "root"]);
-    assert!(nothing.code == 3 && nothing.stderr.contains("no backup in root"), "{}", nothing.stderr);
+    assert!(nothing.code == 3 && nothing.stderr.contains("root is not a backup"), "{}", nothing.stderr);
     let used = mesh.run(&["--root", "b", "submit", "--agent", "echo"]);
     assert!(used.code == 6 && used.stderr.contains("sidecar"), "{}", used.stderr);
     fs::create_dir(mesh.folder.path().join("empty")).unwrap();
@@ -201,7 +201,7 @@ fn secrets_stay_encrypted_and_their_key_goes_along_only_when_somebody_says_so() 
     fs::copy(mesh.root().join("secrets.key"), folder.join("r/secrets.key")).unwrap();
     assert!(ok(&mesh.run(&["--root", "r", "secret", "list"])).stdout.contains("api-key"));
     let warned = mesh.run(&["backup", "with-key", "--with-key"]);
-    assert!(ok(&warned).stderr.contains("holds the key"), "{}", warned.stderr);
+    assert!(ok(&warned).stderr.contains("contains the key"), "{}", warned.stderr);
     ok(&mesh.run(&["--root", "r2", "restore", "with-key"]));
     assert!(ok(&mesh.run(&["--root", "r2", "secret", "list"])).stdout.contains("api-key"));
 }

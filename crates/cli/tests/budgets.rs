@@ -45,7 +45,7 @@ fn a_task_is_stopped_when_it_has_used_what_it_may_and_says_so() {
     let shown = house.json(&["task", "show", task["task"].as_str().unwrap()]);
     assert_eq!((&shown["steps"][0]["status"], &shown["steps"][1]["status"]), (&json!("SUCCESS"), &json!("FAILED")));
     let error = shown["steps"][1]["error"].as_str().unwrap_or_else(|| panic!("{shown}"));
-    assert_eq!(error, "over budget: of the budget of a task, 200 of 150 tokens are used");
+    assert_eq!(error, "over budget: the budget of the task: 200 of 150 tokens are used");
     // What it used is counted all the same, and nothing more is dispatched for it.
     let of_task = used(&house, "task");
     assert_eq!((of_task[0]["tokens"].as_u64(), of_task[0]["turns"].as_u64()), (Some(200), Some(2)));
@@ -64,7 +64,7 @@ fn an_agent_that_has_used_its_day_is_held_and_its_steps_wait() {
         let coder = agents.as_array().unwrap().iter().find(|agent| agent["name"] == "coder").cloned().unwrap();
         coder["held_because"].is_string().then_some(coder)
     });
-    let why = "over budget: of the budget of agent `coder` for the day, 1 of 1 turns are used";
+    let why = "over budget: the budget of agent `coder` for the day: 1 of 1 turns are used";
     assert_eq!(agent["held_because"], why);
     assert!(agent["held_until"].as_str().unwrap().ends_with("T00:00:00.000Z"), "{agent}");
     let shown = found("it", || {
@@ -96,7 +96,7 @@ fn what_was_reported_is_counted_even_if_the_daemon_is_killed() {
     assert_ne!(waited.code, 0);
     let shown = house.json(&["task", "show", &task]);
     let error = shown["steps"][0]["error"].as_str().unwrap_or_else(|| panic!("{shown}"));
-    assert_eq!(error, "over budget: of the budget of agent `coder` for a task, 200 of 150 tokens are used");
+    assert_eq!(error, "over budget: the budget of agent `coder` for the task: 200 of 150 tokens are used");
 }
 
 #[test]

@@ -106,14 +106,14 @@ fn r9_a_shell_script_submits_with_files_alone_and_twice_is_once() {
     let task = first["task"].as_str().unwrap();
     assert_eq!(house.run(&["task", "wait", task]).code, 0);
     assert_eq!(house.json(&["task", "show", task])["steps"][0]["result"], "HELLO");
-    // The same id again is the same task; another request under it is refused.
+    // The same id again is the same task; a different request under it is refused.
     put_pair(&house.0.root(), "one", &json!({"agent": "upper"}), "\"hello\"");
     house.0.until("it is taken in again", |mesh| receipts(&mesh.root()).len() == 2);
     assert!(receipts(&house.0.root()).iter().all(|(_, receipt)| receipt["task"] == first["task"]));
     put_pair(&house.0.root(), "one", &json!({"agent": "upper"}), "\"other\"");
     house.0.until("it is refused", |mesh| !files(&mesh.root().join("dead"), ".reason.json").is_empty());
     let (_, reason) = files(&house.0.root().join("dead"), ".reason.json").swap_remove(0);
-    assert!(reason["reason"].as_str().unwrap().contains("another request"), "{reason}");
+    assert!(reason["reason"].as_str().unwrap().contains("a different request"), "{reason}");
     let unknown = program(Path::new("sh"), &[&submit, &root, "two", "nobody", "1"]).output().unwrap();
     assert_eq!(unknown.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&unknown.stdout).contains("there is no agent `nobody`"));

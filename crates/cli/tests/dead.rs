@@ -43,7 +43,7 @@ fn what_came_to_nothing_is_listed_by_agent_flow_and_time() {
     assert!(listed(&["--before", "1h"]).is_empty());
     assert!(listed(&["--namespace", "other"]).is_empty());
     let limited = mesh.run(&["dead", "list", "--limit", "1"]);
-    assert!(limited.stdout.contains("not for me") && limited.stderr.contains("3 in all"), "{}", limited.stderr);
+    assert!(limited.stdout.contains("not for me") && limited.stderr.contains("3 in total"), "{}", limited.stderr);
     let ends: Vec<Value> =
         mesh.run(&["dead", "list", "--json"]).lines().iter().map(|line| line["end"].clone()).collect();
     assert_eq!(ends, ["FAILED", "DEAD_LETTER", "FAILED"]);
@@ -60,11 +60,11 @@ fn it_is_tried_again_in_the_order_in_which_it_came() {
     let said = mesh.run(&["dead", "redrive", "--all", "--json"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(ids(&said.lines()), [tasks.clone(), vec![message]].concat());
-    assert!(said.stderr.contains("4 tried again"), "{}", said.stderr);
+    assert!(said.stderr.contains("retried 4"), "{}", said.stderr);
     assert_eq!(mesh.show(&tasks[1])["steps"][0]["status"], "PENDING");
     assert_eq!(mesh.run(&["dead", "list", "--json"]).stdout, "");
     let again = mesh.run(&["dead", "redrive", &tasks[0]]);
-    assert!(again.code == 4 && again.stderr.contains("it did not come to nothing"), "{}", again.stderr);
+    assert!(again.code == 4 && again.stderr.contains("it has not failed"), "{}", again.stderr);
     assert_eq!(mesh.run(&["log", "verify"]).code, 0);
 }
 
@@ -81,8 +81,8 @@ fn nothing_is_chosen_by_accident() {
     exit 4
     --- stdout
     --- stderr
-    error[not_confirmed] RM0014: 1 task and 0 threads with all their messages would be forgotten for good, and nobody agreed to it
-      hint: `--yes` does it without asking
+    error[not_confirmed] RM0014: this would purge 1 task and 0 threads with all their messages for good, and needs confirmation
+      hint: confirm with `--yes`
       page: docs/reference/errors.md#not_confirmed
     ");
     assert_eq!(mesh.run(&["dead", "list", "--json"]).lines().len(), 1);
@@ -123,7 +123,7 @@ fn what_is_purged_is_gone_and_a_thread_goes_once() {
     assert_eq!(sent.code, 0, "{}", sent.stderr);
     // Something waits in the thread: it stays, and the task goes all the same.
     let said = mesh.run(&["dead", "purge", "--all", "--yes"]);
-    assert!(said.code == 4 && said.stderr.contains("1 of 2 were not purged"), "{}", said.stderr);
+    assert!(said.code == 4 && said.stderr.contains("1 of 2 could not be purged"), "{}", said.stderr);
     assert_eq!(mesh.run(&["task", "show", &id]).code, 3);
     let held = mesh.run(&["message", "take", "--agent", "reviewer", "--json"]).json()["held"].take();
     assert_eq!(mesh.run(&["message", "fail", held.as_str().unwrap(), "--final", "--error", "no"]).code, 0);

@@ -33,7 +33,7 @@ fn what_is_asked_is_listed_and_shown_in_full() {
     from   tester/cli, submitted TIME
     agent  echo
     input  {"build":{"version":7}}
-    until  TIME, then it is denied
+    until  TIME; denied after that
     hash   HASH
     --- stderr
       next: `relaymesh approve tsk_… deploy` or `relaymesh deny tsk_… deploy`
@@ -45,7 +45,7 @@ fn what_is_asked_is_listed_and_shown_in_full() {
     );
     assert_eq!(shown["input"]["build"]["version"], 7);
     let several = mesh.run(&["approvals", "show", &first]);
-    assert!(several.code == 2 && several.stderr.contains("they are: a, b"), "{}", several.stderr);
+    assert!(several.code == 2 && several.stderr.contains("waiting: a, b"), "{}", several.stderr);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_decision_cites_what_was_read_and_no_other_ask() {
     let other = "0".repeat(64);
     let refused = mesh.run(&["approve", &id, "--ask", &other]);
     assert_eq!(refused.code, 4);
-    assert!(refused.stderr.contains("the decision is about 0000"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("but the decision is for 0000"), "{}", refused.stderr);
     assert!(refused.stderr.contains("approvals show"), "{}", refused.stderr);
     assert_eq!(mesh.show(&id)["steps"][1]["status"], "WAITING");
     assert_eq!(mesh.run(&["approve", &id, "--ask", "abc"]).code, 2);
@@ -74,13 +74,13 @@ fn the_first_decision_counts_and_the_second_hears_whose_it_was() {
     assert_eq!(mesh.run(&["deny", &id, "--reason", "not on a Friday", "--yes"]).code, 0);
     let late = mesh.run(&["approve", &id, "deploy", "--yes"]);
     assert_eq!(late.code, 4);
-    assert!(late.stderr.contains("it is FAILED (tester has decided)"), "{}", late.stderr);
+    assert!(late.stderr.contains("it is FAILED (decided by tester)"), "{}", late.stderr);
     assert_snapshot!(mesh.run(&["approve", &id]).seen(), @"
     exit 4
     --- stdout
     --- stderr
-    error[refused] RM0011: no step of tsk_… asks for anything: it is FAILED
-      hint: `relaymesh approvals list` shows what is asked
+    error[refused] RM0011: no step of tsk_… waits for an approval: the task is FAILED
+      hint: list requests with `relaymesh approvals list`
       page: docs/reference/errors.md#refused
     ");
     let shown = mesh.show(&id);

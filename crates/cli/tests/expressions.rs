@@ -88,9 +88,9 @@ fn a_wrong_input_is_refused_with_what_is_asked_for() {
     let mesh = Mesh::new();
     let said = run(&mesh, &json!({ "files": "a" }));
     assert_snapshot!(normalised(&said.stderr), @r#"
-    error[bad_input] RM0002: the input is not what the flow asks for: input.files: "a" is not of type "array"
-      hint: it has: dry (boolean, may be left out), files (array)
-      hint: give it with --input '{…}' or --input @FILE
+    error[bad_input] RM0002: the input does not match the flow's `input` schema: input.files: "a" is not of type "array"
+      hint: it has: dry (boolean, optional), files (array)
+      hint: pass it with --input '{…}' or --input @FILE
       page: docs/reference/errors.md#bad_input
     "#);
     assert_eq!(said.code, 2);
@@ -106,13 +106,13 @@ fn refused(flow: &str) -> String {
 
 #[test]
 fn a_misspelt_step_is_found_before_anything_runs() {
-    assert_snapshot!(refused("name: n\nsteps:\n  - {id: find, agent: echo}\n  - id: fix\n    agent: echo\n    input: ${{ steps.fidn.result }}\n"), @r"
+    assert_snapshot!(refused("name: n\nsteps:\n  - {id: find, agent: echo}\n  - id: fix\n    agent: echo\n    input: ${{ steps.fidn.result }}\n"), @"
     error[bad_flow] RM0003: step `fix`: input: it refers to step `fidn`, but no step has that id
         --> flow.yaml:6:22
       6 |     input: ${{ steps.fidn.result }}
         |                      ^
       hint: did you mean `find`?
-      hint: known here: find
+      hint: allowed: find
       page: docs/reference/errors.md#bad_flow
     ");
 }
@@ -141,7 +141,7 @@ fn a_field_that_the_input_does_not_have_is_found_too() {
 fn a_flow_that_is_right_is_called_so_and_can_be_drawn() {
     let mesh = Mesh::new();
     let flow = mesh.file("review.yaml", REVIEW);
-    assert_eq!(mesh.run(&["flow", "check", flow]).stdout, "review: 4 steps, no mistake found\n");
+    assert_eq!(mesh.run(&["flow", "check", flow]).stdout, "review: 4 steps, no errors\n");
     let checked = mesh.run(&["flow", "check", flow, "--json"]).json();
     assert_eq!(checked["steps"][2]["depends_on"], json!(["fix"]));
     assert!(mesh.run(&["flow", "graph", flow]).stdout.contains("for each of steps.find.result.files"));

@@ -49,7 +49,7 @@ const FERAL: [Feral; 12] = [
             while [ ! -s far ]; do sleep 0.01; done; echo '{\"done\": true}'",
         extra: "",
         outcome: "FAILED",
-        reason: "left a process behind that still had its output open",
+        reason: "left a process behind with its output open",
     },
     Feral {
         name: "deaf",

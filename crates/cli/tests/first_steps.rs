@@ -11,15 +11,15 @@ fn init_twice_is_no_error() {
     --- stdout
     nod_…
     --- stderr
-    made a root in root
-      next: `relaymesh run examples/hello.yaml --watch`, or `relaymesh submit --help`
+    created a root in root
+      next: `relaymesh demo`, or `relaymesh submit --help`
     ");
     assert_snapshot!(mesh.run(&["init"]).seen(), @"
     exit 0
     --- stdout
     nod_…
     --- stderr
-    there is a root in root already; nothing changed
+    root is already a root; nothing changed
     ");
     let again = mesh.run(&["init", "--json"]);
     assert_eq!(again.json()["created"], false);
@@ -37,7 +37,7 @@ fn submit_prints_the_id_and_runs_nothing() {
     --- stdout
     tsk_…
     --- stderr
-    note: made a new root in root
+    note: created a new root in root
     ");
     let id = said.stdout.trim();
     assert_eq!(mesh.show(id)["status"], "PENDING");
@@ -104,9 +104,9 @@ fn a_key_stands_for_one_request() {
     exit 4
     --- stdout
     --- stderr
-    error[key_reused] RM0013: the key `k` belongs to tsk_…, which was another request
-      hint: use another key for another request
-      hint: `--new` runs it under a fresh one
+    error[key_reused] RM0013: the key `k` belongs to tsk_…, which is a different request
+      hint: use another key for a different request
+      hint: or run it with a new key: `--new`
       page: docs/reference/errors.md#key_reused
     ");
     let request = ["--request-id", "req_01HF7YAT000000000000000007"];
@@ -128,18 +128,18 @@ fn submit_with_wait_delivers_the_result() {
 #[test]
 fn unknown_agents_are_refused_with_where_to_find_those_that_are_known() {
     let mesh = Mesh::new();
-    assert_snapshot!(mesh.run(&["submit", "--agent", "ehco"]).seen(), @r#"
+    assert_snapshot!(mesh.run(&["submit", "--agent", "ehco"]).seen(), @"
     exit 2
     --- stdout
     --- stderr
     error[unknown_agent] RM0005: there is no agent `ehco`
       hint: did you mean `echo`?
-      hint: `relaymesh agent list` shows the agents; those of your own stand in agents.toml in the root
+      hint: list agents with `relaymesh agent list`; your own are defined in agents.toml in the root
       page: docs/reference/errors.md#unknown_agent
-    "#);
+    ");
     assert!(!mesh.root().exists(), "a refused submit makes no root");
     let flow = mesh.file("flow.yaml", "name: n\nsteps:\n  - id: a\n    agent: claude\n");
-    assert_snapshot!(mesh.run(&["run", flow]).seen(), @r#"
+    assert_snapshot!(mesh.run(&["run", flow]).seen(), @"
     exit 2
     --- stdout
     --- stderr
@@ -147,9 +147,9 @@ fn unknown_agents_are_refused_with_where_to_find_those_that_are_known() {
         --> flow.yaml:4:12
       4 |     agent: claude
         |            ^
-      hint: `relaymesh agent list` shows the agents; those of your own stand in agents.toml in the root
+      hint: list agents with `relaymesh agent list`; your own are defined in agents.toml in the root
       page: docs/reference/errors.md#unknown_agent
-    "#);
+    ");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn bad_arguments_and_bad_input() {
     --- stdout
     --- stderr
     error[bad_input] RM0002: --input: not valid JSON: key must be a string at line 1 column 2
-      hint: a text is JSON only in quotes: --input '"hello"'; `--input @FILE` reads a file
+      hint: quote a string: --input '"hello"'; read a file: --input @FILE
       page: docs/reference/errors.md#bad_input
     "#);
     let usage = mesh.run(&["submit"]);
@@ -181,7 +181,7 @@ fn the_hello_example_runs() {
     --- stdout
     {"bytes":70,"sha256":"HASH"}
     --- stderr
-    note: made a new root in root
+    note: created a new root in root
     accepted tsk_… (hello, 6 steps)
     ✓ SUCCESS tsk_… (hello) in SPAN
     "#);

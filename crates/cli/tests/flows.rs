@@ -67,7 +67,7 @@ fn the_compensate_example_is_undone_latest_first() {
     assert_snapshot!(last.into_iter().rev().collect::<String>(), @"
     ✗ FAILED tsk_… (compensate) in SPAN
       step `pay` is FAILED: the card was declined
-      `relaymesh task show tsk_… --history` tells more; `relaymesh task retry tsk_…` tries again
+      details: `relaymesh task show tsk_… --history`; retry: `relaymesh task retry tsk_…`
     ");
 }
 
@@ -90,7 +90,7 @@ fn a_dead_letter_can_be_tried_again() {
     exit 0
     --- stdout
     --- stderr
-    redriven tsk_…; it is RUNNING
+    redriven tsk_…; the task is RUNNING
       next: `relaymesh task wait tsk_…`
     ");
     assert_eq!(mesh.run(&["task", "retry", id]).code, 4, "it has not ended");
@@ -110,13 +110,13 @@ fn cancel_and_what_is_refused_afterwards() {
     exit 0
     --- stdout
     --- stderr
-    cancelled tsk_…; it is CANCELLED
+    cancelled tsk_…; the task is CANCELLED
     ");
     assert_snapshot!(mesh.run(&["task", "cancel", &id]).seen(), @"
     exit 4
     --- stdout
     --- stderr
-    error[refused] RM0011: the task has ended already: CANCELLED
+    error[refused] RM0011: the task has already ended: CANCELLED
       page: docs/reference/errors.md#refused
     ");
     let waited = mesh.run(&["task", "wait", &id]);
@@ -156,12 +156,12 @@ fn an_approval_is_asked_for_shown_and_given() {
     exit 12
     --- stdout
     --- stderr
-    note: made a new root in root
+    note: created a new root in root
     accepted tsk_… (n, 1 step)
-    tsk_… waits for approval
+    tsk_… waits for an approval
       step `deploy` asks: Deploy to production?
-      `relaymesh approve tsk_… deploy` or `relaymesh deny tsk_… deploy`
-      then `relaymesh task wait tsk_…` goes on
+      decide with `relaymesh approve tsk_… deploy` or `relaymesh deny tsk_… deploy`
+      then continue with `relaymesh task wait tsk_…`
     ");
     let id = said.stderr.split_whitespace().find(|word| word.starts_with("tsk_")).unwrap().to_owned();
     assert_snapshot!(mesh.run(&["task", "approve", &id, "deploy"]).seen(), @r#"
@@ -176,8 +176,8 @@ fn an_approval_is_asked_for_shown_and_given() {
     input  "done"
     until  -
     hash   HASH
-    error[not_confirmed] RM0014: there is nobody to ask: this is not a terminal
-      hint: `--yes` says approve without a question
+    error[not_confirmed] RM0014: cannot ask for confirmation: this is not a terminal
+      hint: use `--yes` to approve without confirmation
       page: docs/reference/errors.md#not_confirmed
     "#);
     assert_eq!(mesh.run(&["task", "approve", &id, "nosuch", "--yes"]).code, 3);
@@ -193,7 +193,7 @@ fn an_approval_is_asked_for_shown_and_given() {
     input  "done"
     until  -
     hash   HASH
-    approved tsk_… step `deploy`; it is PENDING
+    approved tsk_… step `deploy`; the task is PENDING
       next: `relaymesh task wait tsk_…`
     "#);
     assert_eq!(mesh.run(&["task", "deny", &id, "deploy", "--yes"]).code, 4, "the first decision counts");
@@ -257,7 +257,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
       4 |     agnet: echo
         |     ^
       hint: did you mean `agent`?
-      hint: known here: id, agent, input, priority, depends_on, when, foreach, retry, timeout, timeout_ms, compensate, approve, result_schema, workspace
+      hint: allowed: id, agent, input, priority, depends_on, when, foreach, retry, timeout, timeout_ms, compensate, approve, result_schema, workspace
       page: docs/reference/errors.md#bad_flow
     ");
     assert_snapshot!(bad("indent.yaml", "name: n\nsteps:\n  - id: a\n   agent: echo\n"), @"
@@ -284,7 +284,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow] RM0003: the steps wait for each other in a circle: a → b → a
+    error[bad_flow] RM0003: the steps depend on each other in a circle: a → b → a
       page: docs/reference/errors.md#bad_flow
     ");
     assert_snapshot!(bad("twice.json", "{\"name\":\"n\",\n\"name\":\"m\"}"), @r#"
@@ -302,6 +302,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     --- stdout
     --- stderr
     error[no_file] RM0007: there is no file nosuch.yaml
+      hint: `relaymesh run --help` shows a flow to start from
       page: docs/reference/errors.md#no_file
     ");
 }

@@ -81,7 +81,7 @@ fn a_result_that_is_not_what_the_step_asks_for_is_tried_again() {
         json!({ "id": "a", "agent": "own", "input": 1, "result_schema": schema, "retry": { "max_attempts": 1 } });
     house.0.file("flow.json", &json!({ "name": "n", "steps": [step] }).to_string());
     let said = house.run(&["run", "flow.json"]);
-    assert!(said.code == 10 && said.stderr.contains("not what `result_schema` asks for"), "{}", said.stderr);
+    assert!(said.code == 10 && said.stderr.contains("does not match `result_schema`"), "{}", said.stderr);
 }
 
 /// Every agent that is held, and why.
@@ -331,7 +331,7 @@ fn nobody_is_followed_and_nobody_is_reached_who_was_not_let_in() {
     let house = house(&(agents(&model.url()) + &named));
     let said = submit(&house, "chat", &["--wait"]);
     assert!(
-        said.code != 0 && said.stderr.contains("nobody is followed") && said.stderr.contains("localhost"),
+        said.code != 0 && said.stderr.contains("redirects are not followed") && said.stderr.contains("localhost"),
         "{}",
         said.stderr
     );

@@ -56,9 +56,9 @@ fn an_error_is_explained_by_number_and_by_name() {
     --- stdout
     RM0025 disk_full (exit code 7: disk full)
 
-    Means:   There is no room on the disk, or less than the reserve that is kept free.
+    Means:   The disk is full, or has less free space than the reserve.
 
-    Changed: Nothing: the write was undone as a whole. Reads still work.
+    Changed: Nothing: the write was rolled back. Reads still work.
 
     Do:      Free some space and repeat the command.
 
@@ -73,7 +73,7 @@ fn an_error_is_explained_by_number_and_by_name() {
     --- stderr
     error[usage] RM0001: there is no error `disk_ful`
       hint: did you mean `disk_full`?
-      hint: `relaymesh explain --list` shows all of them
+      hint: list all with `relaymesh explain --list`
       page: docs/reference/errors.md#usage
     ");
     let error = mesh.run(&["task", "list", "--json"]).error();

@@ -45,7 +45,7 @@ fn r8_an_agent_that_runs_here_is_given_its_message_and_its_result_is_the_answer(
     assert_eq!(talk[1]["reply_to"], talk[0]["message"]);
     let inbox = house.run(&["msg", "inbox"]);
     assert!(
-        inbox.stdout.is_empty() && inbox.stderr.contains("nothing waits"),
+        inbox.stdout.is_empty() && inbox.stderr.contains("no message is waiting for "),
         "whoever waited has it: {}",
         inbox.stdout
     );
@@ -129,7 +129,7 @@ fn r38_a_step_waits_for_the_answer_of_an_inbox_over_kills_and_the_flow_goes_on()
     house.kill();
     let held = taken["held"].as_str().unwrap();
     let said = house.run(&["msg", "reply", held, "--input", "{\"city\": \"Rome\"}"]);
-    assert!(said.code == 0 && said.stderr.contains("it completed stp_"), "{}", said.stderr);
+    assert!(said.code == 0 && said.stderr.contains("the reply completed step stp_"), "{}", said.stderr);
     assert_eq!(house.run(&["msg", "reply", held, "--input", "{\"city\": \"Bern\"}"]).code, 4, "the answer lands once");
     run.until(|line| line["event"] == "ended");
     let shown = house.json(&["task", "show", &task]);
@@ -158,7 +158,7 @@ fn r38_an_answer_from_outside_is_held_to_what_the_step_asks_for() {
     let task = wire.submit(2, step("elsewhere"));
     let hold = wire.claim(task, WorkerId::from_bytes([1; 16]), 60_000);
     let refused = wire.finish(hold).unwrap_err();
-    assert!(refused.message.contains("is not what `result_schema` asks for"), "{refused:?}");
+    assert!(refused.message.contains("does not match `result_schema`"), "{refused:?}");
     let result = Content::Inline(b"{\"city\":\"Bern\"}".to_vec());
     wire.0.call(Command::Finish { hold, outcome: Outcome::Done { media: Media::Json, result } }).unwrap();
     assert_eq!(house.json(&["task", "show", &task.to_string()])["result"]["city"], "Bern");

@@ -32,7 +32,7 @@ fn what_the_parser_advises_is_a_hint() {
     error[usage] RM0001: the following required arguments were not provided:
       <ID>
       hint: usage: relaymesh task show <ID>
-      hint: `--help` in place of the arguments shows all of them, with examples
+      hint: `--help` shows all arguments, with examples
       page: docs/reference/errors.md#usage
     ");
     let error = mesh.run(&["task", "lsit", "--json"]).error();
@@ -60,7 +60,7 @@ fn a_root_that_is_a_file_is_said_to_be_one() {
         ] {
             let said = house.run(&[&["--root", root], arguments].concat());
             assert_eq!(said.code, 2, "{arguments:?}: {}", said.stderr);
-            let message = format!("error[usage] RM0001: the root cannot be {root}: file is no folder\n");
+            let message = format!("error[usage] RM0001: the root cannot be {root}: file is not a folder\n");
             assert!(said.stderr.starts_with(&message), "{arguments:?}: {}", said.stderr);
         }
         assert_eq!(house.run(&["--root", root, "explain", "RM0001"]).code, 0, "it needs no root");
@@ -73,7 +73,7 @@ fn a_root_that_cannot_be_made_is_named() {
     let house = House::new();
     let said = house.run(&["--root", "/proc/relaymesh/root", "submit", "--agent", "echo"]);
     assert_eq!(said.code, 9);
-    let message = "error[store_io] RM0028: cannot make the root /proc/relaymesh/root: ";
+    let message = "error[store_io] RM0028: cannot create the root /proc/relaymesh/root: ";
     assert!(said.stderr.starts_with(message), "{}", said.stderr);
 }
 
@@ -83,7 +83,7 @@ fn a_daemon_in_the_way_can_be_stopped_and_the_hint_says_how() {
     assert_eq!(house.run(&["submit", "--agent", "echo"]).code, 0);
     let said = house.run(&["log", "recover"]);
     assert_eq!(said.code, 5, "{}", said.stderr);
-    assert!(said.stderr.contains("`relaymesh down` stops a daemon"), "{}", said.stderr);
+    assert!(said.stderr.contains("a daemon: `relaymesh down`"), "{}", said.stderr);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn flows_that_are_none() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow] RM0003: flow.yaml: there is nothing in it
+    error[bad_flow] RM0003: flow.yaml: the flow is empty
       hint: a flow is a mapping with `name` and `steps`: `relaymesh flow --help` shows one
       page: docs/reference/errors.md#bad_flow
     ");
@@ -102,7 +102,7 @@ fn flows_that_are_none() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow] RM0003: a mapping is wanted here
+    error[bad_flow] RM0003: expected a mapping
         --> flow.yaml:1:1
       1 | just text
         | ^
@@ -117,14 +117,14 @@ fn flows_that_are_none() {
         --> flow.yaml:3:2
       3 |  - id: a
         |  ^
-      hint: YAML is indented with spaces, never with tabs
+      hint: indent YAML with spaces, not tabs
       page: docs/reference/errors.md#bad_flow
     ");
     assert_snapshot!(seen("name: n\nsteps: [{id: a, agent: echo}]\n---\nname: m\n"), @"
     exit 2
     --- stdout
     --- stderr
-    error[bad_flow] RM0003: a file holds one flow, and another document begins here
+    error[bad_flow] RM0003: a file can contain only one flow, but another document begins here
         --> flow.yaml:3:1
       3 | ---
         | ^
@@ -135,12 +135,12 @@ fn flows_that_are_none() {
     assert!(said.contains("lists and mappings are nested more than 64 deep"), "{said}");
     let many: String = (0..50_000).map(|n| format!("  - {{id: s{n}, agent: echo}}\n")).collect();
     let said = seen(&format!("name: n\nsteps:\n{many}"));
-    assert!(said.contains("it is too large for a flow: at most 200000 values and keys are read"), "{said}");
+    assert!(said.contains("the flow is too large: the maximum is 200000 values and keys"), "{said}");
     assert_snapshot!(mesh.run(&["flow", "check", "."]).seen(), @"
     exit 3
     --- stdout
     --- stderr
-    error[no_file] RM0007: . is a folder, and a file is wanted
+    error[no_file] RM0007: . is a folder, not a file
       page: docs/reference/errors.md#no_file
     ");
 }
@@ -153,8 +153,8 @@ fn inputs_that_are_none() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_input] RM0002: --input: there is nothing in it, and JSON is wanted
-      hint: nothing is `null` in JSON; without --input it is that, too
+    error[bad_input] RM0002: --input is empty; it must be JSON
+      hint: to pass no input, leave out --input or give `null`
       page: docs/reference/errors.md#bad_input
     ");
     mesh.file("empty.json", " \n");
@@ -164,7 +164,7 @@ fn inputs_that_are_none() {
     exit 3
     --- stdout
     --- stderr
-    error[no_file] RM0007: . is a folder, and a file is wanted
+    error[no_file] RM0007: . is a folder, not a file
       page: docs/reference/errors.md#no_file
     ");
     std::fs::write(mesh.folder.path().join("bytes.json"), [0xff, 0xfe]).unwrap();
@@ -172,7 +172,7 @@ fn inputs_that_are_none() {
     exit 2
     --- stdout
     --- stderr
-    error[bad_input] RM0002: bytes.json is not UTF-8 text: byte 0 cannot be read
+    error[bad_input] RM0002: bytes.json is not UTF-8: invalid byte at position 0
       page: docs/reference/errors.md#bad_input
     ");
     assert!(!mesh.root().exists(), "a refused submit makes no root");
@@ -192,7 +192,7 @@ fn a_long_input_is_taken_and_one_that_is_too_long_is_refused() {
     --- stdout
     --- stderr
     error[too_long] RM0019: longer.json is longer than 10485760 bytes
-      hint: put it in a file that the agent can read, and pass its path
+      hint: put it into a file that the agent can read, and pass its path
       page: docs/reference/errors.md#too_long
     ");
 }

@@ -17,8 +17,8 @@ fn a_slip_in_the_name_is_refused_and_what_was_made_is_used_and_remembered() {
     --- stderr
     error[no_namespace] RM0034: there is no namespace `taem-a`
       hint: did you mean `team-a`?
-      hint: `relaymesh ns create taem-a` makes it
-      hint: `relaymesh ns list` shows those that are there
+      hint: create it with `relaymesh ns create taem-a`
+      hint: list namespaces with `relaymesh ns list`
       page: docs/reference/errors.md#no_namespace
     ");
     let send = ["message", "send", "--to", "ben", "--input", "1", "--namespace", "taem-a"];
@@ -66,7 +66,7 @@ fn a_namespace_that_is_there_stays_as_it_is() {
 #[test]
 fn what_is_said_about_a_namespace_is_one_short_line() {
     let mesh = Mesh::new();
-    for (about, says) in [("x".repeat(501), "501 characters"), ("two\nlines".to_owned(), "write one line of text")] {
+    for (about, says) in [("x".repeat(501), "501 characters"), ("two\nlines".to_owned(), "must be one line of text")] {
         let said = mesh.run(&["ns", "create", "team-a", "--about", &about]);
         assert!(said.code == 4 && said.stderr.contains(says), "{}", said.stderr);
     }

@@ -117,14 +117,14 @@ fn errors_say_what_was_found_and_what_to_do() {
     error[usage] RM0001: unrecognized subcommand 'lsit'
       hint: a similar subcommand exists: 'list'
       hint: usage: relaymesh task [OPTIONS] <COMMAND>
-      hint: `--help` in place of the arguments shows all of them, with examples
+      hint: `--help` shows all arguments, with examples
       page: docs/reference/errors.md#usage
     ");
     assert_snapshot!(mesh.run(&["dead", "redrive"]).seen(), @"
     exit 2
     --- stdout
     --- stderr
-    error[usage] RM0001: nothing is chosen
+    error[usage] RM0001: nothing is selected
       hint: give ids, --agent, --flow, --since or --before, or --all
       page: docs/reference/errors.md#usage
     ");
@@ -132,16 +132,16 @@ fn errors_say_what_was_found_and_what_to_do() {
     exit 3
     --- stdout
     --- stderr
-    error[no_daemon] RM0024: no daemon runs for root
-      hint: `relaymesh up` starts one; so does every command that needs one
+    error[no_daemon] RM0024: no daemon is running for root
+      hint: start one with `relaymesh up`
       page: docs/reference/errors.md#no_daemon
     ");
     assert_snapshot!(mesh.run(&["audit", "query", "--since", "soon"]).seen(), @"
     exit 2
     --- stdout
     --- stderr
-    error[usage] RM0001: invalid value 'soon' for '--since <TIME>': `soon` is no time: give a date (2026-11-16), a time in UTC (2026-11-16T08:15:30Z) or how long ago (90s, 15m, 2h, 7d, 4w)
-      hint: `--help` in place of the arguments shows all of them, with examples
+    error[usage] RM0001: invalid value 'soon' for '--since <TIME>': `soon` is not a time: use a date (2026-11-16), a time in UTC (2026-11-16T08:15:30Z) or an age (90s, 15m, 2h, 7d, 4w)
+      hint: `--help` shows all arguments, with examples
       page: docs/reference/errors.md#usage
     ");
 }
@@ -153,4 +153,27 @@ fn nothing_is_coloured_in_a_pipe() {
         let said = mesh.run(arguments);
         assert!(!said.stdout.contains('\x1b') && !said.stderr.contains('\x1b'), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_wait_for_an_ended_task_says_how_long_the_task_took() {
+    let mesh = Mesh::new();
+    let id = mesh.submit(&["--agent", "sleep", "--input", "{\"ms\": 400}"]);
+    assert_eq!(mesh.run(&["task", "wait", &id]).code, 0);
+    let said = mesh.run(&["task", "wait", &id]);
+    let took = said.stderr.trim().rsplit_once(" in ").unwrap().1;
+    let took_ms: u64 = took.strip_suffix(" ms").map_or(1_000, |ms| ms.parse().unwrap());
+    assert!(took_ms >= 400, "{}", said.stderr);
+}
+
+#[test]
+fn a_skipped_step_counts_as_done() {
+    let mesh = Mesh::new();
+    let flow = "name: n\nsteps:\n  - {id: a, agent: echo}\n  - {id: b, agent: echo, depends_on: [a], when: 1 == 2}\n";
+    let ran = mesh.run(&["run", mesh.file("n.yaml", flow)]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let listed = &mesh.run(&["task", "list", "--json"]).lines()[0];
+    assert_eq!((&listed["steps_done"], &listed["steps"]), (&2.into(), &2.into()), "{listed}");
+    let shown = mesh.show(listed["task"].as_str().unwrap());
+    assert_eq!(shown["steps"][1]["error"], "condition is false: 1 == 2");
 }

@@ -33,8 +33,8 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
     --- stdout
     --- stderr
     error[no_root] RM0008: there is no root in root
-      hint: `relaymesh init` makes one here
-      hint: `--root DIR` or RELAYMESH_ROOT names another
+      hint: create it with `relaymesh init`
+      hint: or name another root with `--root DIR` or RELAYMESH_ROOT
       page: docs/reference/errors.md#no_root
     ");
     mesh.run(&["init"]);
@@ -43,7 +43,7 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
     --- stdout
     --- stderr
     error[bad_id] RM0004: `nod_…` is not a task id: it must start with `tsk_`
-      hint: `relaymesh task list` shows the ids
+      hint: list ids with `relaymesh task list`
       page: docs/reference/errors.md#bad_id
     ");
     assert_snapshot!(mesh.run(&["task", "show", "tsk_01HF7YAT000000000000000007"]).seen(), @"
@@ -51,7 +51,7 @@ fn ids_that_are_none_and_tasks_that_are_not_there() {
     --- stdout
     --- stderr
     error[no_task] RM0009: there is no task tsk_… in this root
-      hint: `relaymesh task list` shows the ids
+      hint: list ids with `relaymesh task list`
       page: docs/reference/errors.md#no_task
     ");
     for command in ["wait", "cancel", "retry"] {
@@ -118,7 +118,7 @@ fn a_whole_store_verifies_and_rebuilds() {
     steps  2
     state  HASH
     --- stderr
-    everything is as it was written
+    the log and the tables are intact
     ");
     let json = mesh.run(&["log", "verify", "--json"]).json();
     assert_eq!((&json["ok"], &json["tasks"], &json["steps"]), (&true.into(), &2.into(), &2.into()));
@@ -129,7 +129,7 @@ fn a_whole_store_verifies_and_rebuilds() {
     tasks        2
     differences  0
     --- stderr
-    the rows are what the log says
+    the tables match the log
     ");
     let left: Vec<_> = std::fs::read_dir(mesh.root()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("rebuild-")), "{left:?}");

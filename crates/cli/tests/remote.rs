@@ -386,7 +386,7 @@ fn a_token_is_shown_to_its_daemon_alone_and_only_as_good_as_it_is() {
     ] {
         let (code, name, stderr) = error(there.command(arguments));
         assert_eq!((code, name.as_str()), (2, "local_only"), "{arguments:?}");
-        assert!(stderr.contains("the daemon's own machine"), "{stderr}");
+        assert!(stderr.contains("only on the daemon's machine"), "{stderr}");
     }
     assert!(!there.house.0.folder.path().join("nowhere").exists(), "nothing was made where the command ran");
 }

@@ -158,7 +158,7 @@ fn a_secret_that_is_missing_or_not_allowed_fails_the_step_for_good_and_is_named(
     set(&house, "word", BY_INPUT);
     let reference = r#"{"$secret": "word"}"#;
     let cases =
-        [("a", "1", "there is no secret `nothere`"), ("b", reference, "`word`, which is not in `input_secrets`")];
+        [("a", "1", "there is no secret `nothere`"), ("b", reference, "`word`, which `input_secrets` of this agent")];
     for (agent, input, words) in cases {
         let run = house.run(&["submit", "--agent", agent, "--input", input, "--wait", "--json"]);
         assert_eq!(run.code, 10, "{}", run.stderr);
@@ -178,8 +178,8 @@ fn secrets_are_set_listed_and_removed_and_their_key_may_lie_elsewhere() {
     assert_eq!(bytes.code, 2, "a value is never an argument: {}", bytes.stderr);
     set(&house, "one", BY_VARIABLE);
     set(&house, "two", BY_INPUT);
-    assert_eq!(house.run(&["secret", "list"]).stdout, "SECRET  GIVEN TO\none     a\ntwo     nobody\n");
-    assert_eq!(house.run(&["secret", "rm", "two"]).stdout, "two is forgotten\n");
+    assert_eq!(house.run(&["secret", "list"]).stdout, "SECRET  USED BY\none     a\ntwo     -\n");
+    assert_eq!(house.run(&["secret", "rm", "two"]).stdout, "removed two\n");
     assert_eq!(house.run(&["secret", "rm", "two"]).code, 3);
     // The key goes elsewhere: without it nothing opens.
     let (key, elsewhere) = (house.0.root().join("secrets.key"), house.0.folder.path().join("key"));

@@ -59,7 +59,7 @@ fn a_probe_says_whether_work_is_done_and_why_not() {
     assert_eq!((&full.json()["ready"], &full.json()["reasons"][0]["trouble"]), (&false.into(), &"disk_full".into()));
     assert_eq!(full.error()["code"], "disk_full");
     let doctor = house.run(&["doctor"]);
-    assert!(doctor.stdout.contains("it is not ready"), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("; not ready: "), "{}", doctor.stdout);
     assert_eq!(house.run(&["down"]).code, 0);
     assert_eq!(house.run(&["status"]).code, 3);
     fs::remove_file(house.0.root().join("head")).unwrap();

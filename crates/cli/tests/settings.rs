@@ -98,13 +98,17 @@ fn a_daemon_does_not_start_with_settings_that_are_wrong() {
     write(&house, r#"{"queue_capacity": 0}"#);
     let up = house.run(&["up", "--detach"]);
     assert_eq!(up.code, 2, "{}", up.stderr);
-    assert!(up.stderr.contains("it must be a whole number from 1 to 100000"), "{}", up.stderr);
+    assert!(up.stderr.contains("it must be an integer from 1 to 100000"), "{}", up.stderr);
     write(&house, "{}");
     let flag = house.run(&["up", "--set", "queue_capacty=5"]);
     assert!(flag.code == 2 && flag.stderr.contains("did you mean `queue_capacity`?"), "{}", flag.stderr);
     let mut bad = house.command(&["up"]);
     let bad = Said::of(bad.env("RELAYMESH_QUEUE_CAPACITY", "many").output().unwrap());
-    assert!(bad.code == 2 && bad.stderr.contains("RELAYMESH_QUEUE_CAPACITY: must be a whole number"), "{}", bad.stderr);
+    assert!(
+        bad.code == 2 && bad.stderr.contains("RELAYMESH_QUEUE_CAPACITY: must be an integer from 1 to 100000"),
+        "{}",
+        bad.stderr
+    );
 }
 
 /// A node that was meant to be one of several, and is alone, says so before it takes work.
@@ -189,7 +193,7 @@ fn a_payload_is_no_longer_than_the_settings_say() {
     let input = format!("\"{}\"", "x".repeat(2_000));
     let mut command = mesh.command(&["submit", "--agent", "echo", "--input", &input]);
     let said = Said::of(command.env("RELAYMESH_PAYLOAD_MAX_BYTES", "1024").output().unwrap());
-    assert!(said.code == 4 && said.stderr.contains("2002 bytes long; at most 1024"), "{}", said.stderr);
+    assert!(said.code == 4 && said.stderr.contains("2002 bytes; the maximum is 1024"), "{}", said.stderr);
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--input", &input]).code, 0);
 }
 

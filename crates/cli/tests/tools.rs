@@ -226,7 +226,7 @@ fn a_closed_window_holds_each_of_them_until_it_opens() {
 fn rests_held(house: &House, agent: &str, task: &str) {
     until(&format!("the hold of {agent}"), || !held(house).is_empty());
     let [(name, reason)] = &held(house)[..] else { panic!("{agent} alone is held: {:?}", held(house)) };
-    assert!(name == agent && reason.contains("turns it away"), "{name} {reason}");
+    assert!(name == agent && reason.contains("the provider refused the request"), "{name} {reason}");
     // The hold is written down before the step is given back.
     let step = || house.json(&["task", "show", task])["steps"][0].clone();
     until("the step's rest", || step()["status"] == "PENDING");

@@ -29,7 +29,7 @@ fn a_newer_schema_is_refused_by_every_command_and_nothing_is_touched() {
         assert_eq!((refused.code, &error["code"]), (6, &"store_unusable".into()), "{way:?}: {error}");
         let (message, hints) = (error["message"].to_string(), error["hints"].to_string());
         assert!(message.contains("schema 99") && message.contains("newer relaymesh"), "{way:?}: {message}");
-        assert!(hints.contains("use the program that made it"), "{way:?}: {hints}");
+        assert!(hints.contains("use the version of relaymesh that made it"), "{way:?}: {hints}");
     }
     assert_eq!(kept(), before, "not a byte");
     assert!(!mesh.folder.path().join("c").exists());

@@ -82,7 +82,7 @@ fn a_branch_that_somebody_works_on_is_locked_and_the_conflict_is_explained() {
     assert_ne!(house.run(&["task", "wait", &second]).code, 0);
     let shown = house.json(&["task", "show", &second]);
     let error = shown["steps"][0]["error"].as_str().unwrap();
-    assert!(error.contains("branch `topic` of") && error.contains("is worked on by `mender`"), "{error}");
+    assert!(error.contains("branch `topic` of") && error.contains("is in use by `mender`"), "{error}");
     std::fs::write(house.0.root().join("go"), "").unwrap();
     assert_eq!(house.run(&["task", "wait", &first]).code, 0);
     found("it", || house.run(&["lock", "list", "--json"]).stdout.trim().is_empty().then_some(()));

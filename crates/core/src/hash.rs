@@ -51,7 +51,7 @@ impl Parts {
 
 /// Why a text is not a hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a hash is 64 hexadecimal digits, found {found} characters that are not")]
+#[error("a hash must be 64 hexadecimal digits, not {found} other characters")]
 pub struct ParseError {
     found: usize,
 }

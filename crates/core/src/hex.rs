@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a text is not so many bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is {digits} hexadecimal digits in lower case, found {found} characters that are not")]
+#[error("{what} must be {digits} lower-case hexadecimal digits, not {found} other characters")]
 pub struct HexError {
     /// What was wanted.
     pub what: &'static str,

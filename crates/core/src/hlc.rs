@@ -38,7 +38,7 @@ pub const MAX_CLOCK_DRIFT_MS: u64 = 60_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The last stamp of all was given out.
-    #[error("the last stamp that there is was given out: no stamp can follow")]
+    #[error("the clock stamps are used up: no later stamp exists")]
     Exhausted,
     /// The remote stamp is too far in our future to be believed. What carries it is put into quarantine.
     #[error("the stamp {remote} is {ahead_ms} ms ahead of this node's clock; at most {max_drift_ms} ms are accepted")]
@@ -51,7 +51,7 @@ pub enum Error {
         max_drift_ms: u64,
     },
     /// The text is not a stamp.
-    #[error("`{found}` is not a clock stamp: it looks like 1700000000000.3@nod_<26 characters>")]
+    #[error("`{found}` is not a clock stamp such as 1700000000000.3@nod_<26 characters>")]
     Text {
         /// The text that was given, cut at 60 characters.
         found: String,

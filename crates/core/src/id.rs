@@ -35,7 +35,7 @@ pub enum Error {
         found: String,
     },
     /// A step id has no valid step number at its end.
-    #[error("`{found}` is not a step id: it looks like stp_<task ULID>_<number>")]
+    #[error("`{found}` is not a step id such as stp_<task ULID>_<number>")]
     Step {
         /// The text that was given, shortened.
         found: String,

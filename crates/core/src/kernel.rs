@@ -57,7 +57,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// What the op says cannot be said about a scope of that sort.
-    #[error("{kind:?} cannot be said about {scope}")]
+    #[error("{kind:?} does not apply to {scope}")]
     WrongScope {
         /// What it says.
         kind: Kind,
@@ -65,7 +65,7 @@ pub enum Refusal {
         scope: Scope,
     },
     /// What it is about was purged before.
-    #[error("it was purged at {at}, and nothing can be said about it any more")]
+    #[error("it was purged at {}, and can no longer change", crate::utc::Utc(.at.wall_ms))]
     Purged {
         /// When.
         at: Hlc,

@@ -47,7 +47,7 @@ const CYCLE: [Priority; 12] = {
 
 /// A text that names no priority.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is not a priority: it is one of high, normal, low")]
+#[error("`{found}` is not a priority: use high, normal or low")]
 pub struct UnknownPriority {
     /// The text that was given, cut at 40 characters.
     pub found: String,

@@ -34,3 +34,4 @@ pub mod row;
 pub mod suggest;
 pub mod task;
 pub mod trace;
+pub mod utc;

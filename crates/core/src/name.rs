@@ -12,7 +12,9 @@ pub struct Name(Arc<str>);
 
 /// Why a text is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is not a name: use 1 to 64 of a-z A-Z 0-9 . _ - and start with a letter, a digit or _")]
+#[error(
+    "`{found}` is not a valid name: use 1 to 64 characters of a-z A-Z 0-9 . _ - and start with a letter, a digit or _"
+)]
 pub struct ParseError {
     found: String,
 }

@@ -85,7 +85,7 @@ impl Carriers {
     pub(crate) fn agents(&self) -> impl Fn(&Agents) + Send + Sync + 'static {
         let (post, bus, bell) = (self.post.0.clone(), self.bus.0.clone(), self.bus.1.clone());
         move |agents| {
-            // Whoever has ended needs no news.
+            // A session that has ended needs no new agents.
             let _ = post.send(post::News::Agents(agents.clone()));
             let _ = bus.send(file_bus::News::Agents(Box::new(agents.clone())));
             bell.ring();

@@ -32,7 +32,7 @@ use tokio::sync::watch;
 /// Threads that may wait for a disk.
 const BLOCKING_THREADS_MAX: usize = 8;
 
-/// The agents that are known, for whoever asks.
+/// The current agents.
 pub(crate) type Known = Arc<RwLock<Arc<Agents>>>;
 
 /// The server. Told, it ends.
@@ -113,7 +113,7 @@ fn desk(
         change: Box::new(move |seen, changes| Live::change(&for_change.live, seen, changes)),
         status: Box::new(move |glance| says(glance)),
         counts,
-        // Whoever is at the local socket is counted there.
+        // Clients of the local socket are counted there.
         metrics: Box::new(move |glance, form| scrapes(glance, 0, form)),
     })
 }

@@ -103,7 +103,7 @@ impl Live {
             Err(error) => {
                 state.problem = Some(place(&error));
                 drop(state);
-                let fields = json!({ "what": "settings", "by": source, "error": place(&error), "kept": "the settings from before" });
+                let fields = json!({ "what": "settings", "by": source, "error": place(&error), "kept": "the previous settings" });
                 self.log.say(Level::Error, "reload_refused", fields);
                 return Err(error);
             }
@@ -117,7 +117,7 @@ impl Live {
         }
         state.loaded = loaded;
         drop(state);
-        // What is kept for how long may have changed: whoever sees to it looks now. At its end it needs not.
+        // The retention may have changed: wake the upkeep, unless it has ended.
         let _ = self.errands.send(Errand::Look);
         self.write_down(source, &changed);
         Ok(changed)

@@ -12,7 +12,7 @@ use std::{
 /// Where the service manager listens.
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
-/// Says it, if somebody listens. Whoever does not hear it waits longer, and that is all.
+/// Sends the notification, if a service manager listens. If it is lost, the manager only waits longer.
 pub(crate) fn tell(word: &str) {
     if let Some(place) = std::env::var_os(VARIABLE).filter(|place| !place.is_empty()) {
         let _ = send(&place, word);

@@ -21,8 +21,8 @@ pub fn is_folder(root: &Path) -> Result<(), Error> {
     let there = root.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
     match there {
         Some((path, found)) if !found.is_dir() => {
-            let message = format!("the root cannot be {}: {} is no folder", root.display(), path.display());
-            Err(Error::new(Code::Usage, message).hint("`--root DIR` or RELAYMESH_ROOT names the folder"))
+            let message = format!("the root cannot be {}: {} is not a folder", root.display(), path.display());
+            Err(Error::new(Code::Usage, message).hint("name a folder with `--root DIR` or RELAYMESH_ROOT"))
         }
         Some((path, found)) if path == root => match path.read_dir() {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(shut(root, found.uid())),
@@ -34,7 +34,7 @@ pub fn is_folder(root: &Path) -> Result<(), Error> {
 
 /// A root of somebody else.
 fn shut(root: &Path, owner: u32) -> Error {
-    let message = format!("we may not look into {}: it belongs to user {owner}", root.display());
+    let message = format!("no permission to read {}: it belongs to user {owner}", root.display());
     Error::new(Code::StoreIo, message).hint("run as that user, or name another root with `--root DIR`")
 }
 
@@ -49,7 +49,7 @@ pub fn read(folder: &Path) -> Result<SqliteReader, Error> {
     there(folder)?;
     let mut reader = SqliteReader::open(folder)?;
     if let Err(error) = reader.remembers(folder) {
-        note(&format!("warning: what follows may be older than what was acknowledged. {error}"));
+        note(&format!("warning: this output may be older than what was acknowledged. {error}"));
     }
     Ok(reader)
 }
@@ -66,7 +66,7 @@ pub fn open_or_create(folder: &Path, options: &Options) -> Result<SqliteStore, E
         return open(folder, options);
     }
     let (store, _) = create(folder, options)?;
-    note(&format!("note: made a new root in {}", folder.display()));
+    note(&format!("note: created a new root in {}", folder.display()));
     Ok(store)
 }
 

@@ -52,7 +52,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// How often the files of the root are looked at. Whoever submits something has them looked at before.
+/// How often the files of the root are checked. A submit checks them first.
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
 /// How the daemon is run.
@@ -87,7 +87,7 @@ impl Stop {
     }
 }
 
-/// Is the daemon of this root until it is told to stop.
+/// Runs the daemon of this root until it is stopped.
 pub fn run(home: &Home, manner: Manner) -> Result<(), Error> {
     if manner.is_child {
         // Refused only to the leader of a group, and then there is a terminal that may end us: nothing is lost by it.
@@ -128,8 +128,8 @@ impl Daemon {
         }
         let node = root::reader(&store)?.head()?.chain.origin;
         let listening = http::bind(&loaded.settings, &home.root, &log)?;
-        let socket =
-            Endpoint::socket(&home.root, &node.to_string()).map_err(|error| failed("name its socket", &error))?;
+        let socket = Endpoint::socket(&home.root, &node.to_string())
+            .map_err(|error| failed("choose a path for its socket", &error))?;
         let (stop, stops) = mpsc::channel();
         let last = Arc::new(Mutex::new(Last::default()));
         let counts = Arc::new(Counts::default());
@@ -173,7 +173,7 @@ impl Daemon {
             spawn("upkeep", move || upkeep::run(&root, &handle, &caller, (&files.live, &files.log), &received))?;
         let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
         let endpoint = Endpoint { pid, version, socket: socket.clone(), http: url.clone() };
-        endpoint.write(&home.root).map_err(|error| failed("say where it is", &error))?;
+        endpoint.write(&home.root).map_err(|error| failed("write daemon.json", &error))?;
         let at = json!({ "pid": endpoint.pid, "root": home.root, "socket": socket, "url": url, "version": endpoint.version });
         log.say(Level::Info, "up", at);
         notify::tell("READY=1");
@@ -219,7 +219,7 @@ impl Daemon {
         let why = self.stops.recv().unwrap_or(Stop::Asked);
         self.log.say(Level::Info, "stopping", json!({ "why": why.why() }));
         notify::tell("STOPPING=1");
-        // Whoever connects from now on finds no daemon, and starts one as soon as this one has let go of the root.
+        // A client that connects from now on finds no daemon, and starts one as soon as this one has released the root.
         let removed = Endpoint::remove(&self.root, &self.socket);
         let _ = self.upkeep.0.send(Errand::End);
         if let Some(http) = &self.http {
@@ -234,7 +234,7 @@ impl Daemon {
         if let Some(traces) = self.traces {
             traces.end();
         }
-        // Its last word is written before the socket closes: whoever asked it to stop, and waits for that, finds the log complete.
+        // The last line of the log is written before the socket closes, so a client that waits for the stop finds the log complete.
         self.log.say(Level::Info, "down", json!({}));
         self.log.flush();
         let _ = self.io.0.send(());
@@ -262,7 +262,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Takes up whatever has changed.
+    /// Reloads the files that have changed.
     fn look(&self) {
         match self.reload.run() {
             Ok(false) => {}
@@ -275,7 +275,7 @@ impl Files {
     }
 }
 
-/// How the daemon is, said to whoever asks, but for the number of clients.
+/// The state of the daemon for `status`, except for the number of clients.
 pub(crate) type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
 
 /// The text of the metrics, with how many clients there are.
@@ -327,7 +327,7 @@ fn desk(
         status: Box::new(move |glance| says(glance)),
         metrics: Box::new(move |glance, clients, form| scrapes(glance, clients, form)),
         stop: Box::new(move || {
-            // Whoever is told twice has heard it once.
+            // A second signal has no effect.
             let _ = told.send(Stop::Asked);
         }),
         uid: rustix::process::getuid().as_raw(),
@@ -383,7 +383,7 @@ fn listen(
     let _inside = runtime.enter();
     let listener = UnixListener::bind(&socket).map_err(|error| failed("bind its socket", &error))?;
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(&socket, mode).map_err(|error| failed("close its socket to others", &error))?;
+    std::fs::set_permissions(&socket, mode).map_err(|error| failed("restrict access to its socket", &error))?;
     let hears = |kind, name: &'static str| {
         let heard = signal(kind).map_err(|error| failed("listen for signals", &error))?;
         Ok::<_, Error>((heard, name))
@@ -404,7 +404,7 @@ fn listen(
         let mut ticks = tokio::time::interval(LOOK_AT_FILES);
         loop {
             ticks.tick().await;
-            // Whoever looks at the clocks sees that one was set, also when nothing is due.
+            // The clocks are read even when nothing is due, to detect that one was set.
             driver.look(drop);
             files.look();
         }

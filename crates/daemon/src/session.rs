@@ -55,7 +55,7 @@ impl Session {
             Host::new(floor_ms, results, runner, handle.late(), alert)
         })?;
         if let Some(error) = failed {
-            return Err(Error::new(Code::StoreIo, format!("cannot watch over agents: {error}")));
+            return Err(Error::new(Code::StoreIo, format!("cannot start agents: {error}")));
         }
         // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
         let until_ms = settings.retention().keys_until_ms(relaymesh_api::time::now_ms());
@@ -111,15 +111,15 @@ impl Session {
 /// An alert in words.
 pub fn warning(alert: &Alert) -> String {
     match alert {
-        Alert::ClockJump(jump) => format!("warning: the wall clock was set by {} ms", jump.by_ms),
+        Alert::ClockJump(jump) => format!("warning: the system clock was changed by {} ms", jump.by_ms),
         Alert::Late { by_ms } => {
             format!(
-                "warning: this process did not run for {by_ms} ms or more; no lease is taken before its worker is heard"
+                "warning: this process was suspended for at least {by_ms} ms; no lease expires before its worker could report"
             )
         }
         Alert::DiskFull(detail) => format!("warning: {detail}; waiting for space"),
-        Alert::Poisoned(detail) => format!("warning: the store cannot be trusted any more: {detail}"),
-        Alert::Unreadable(detail) => format!("warning: something stored could not be read: {detail}"),
+        Alert::Poisoned(detail) => format!("warning: the store can no longer be trusted: {detail}"),
+        Alert::Unreadable(detail) => format!("warning: stored data cannot be read: {detail}"),
         Alert::Held { agent, reason, until_ms } => {
             format!("warning: agent `{agent}` is held until {}: {reason}", relaymesh_api::time::rfc3339(*until_ms))
         }

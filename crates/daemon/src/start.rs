@@ -51,7 +51,7 @@ pub fn start(program: &Path, home: &Home, extra: &[String]) -> Result<Started, E
         match born(spawn(program, home, extra)?)? {
             Birth::Ready { .. } => {
                 let client = Client::connect(&home.root, &home.caller)?;
-                let gone = || Error::new(Code::DaemonFailed, "the daemon started and went away at once");
+                let gone = || Error::new(Code::DaemonFailed, "the daemon ended right after it started");
                 return Ok(Started { client: client.ok_or_else(gone)?, was_there: false });
             }
             Birth::Failed { code, .. } if code == Code::RootInUse.as_str() && Instant::now() < until => {
@@ -78,9 +78,9 @@ fn log(root: &Path) -> Result<File, Error> {
     let failed = |what: &str, path: &Path, error: io::Error| {
         Error::new(Code::StoreIo, format!("cannot {what} {}: {error}", path.display()))
     };
-    fs::DirBuilder::new().recursive(true).create(root).map_err(|error| failed("make the root", root, error))?;
+    fs::DirBuilder::new().recursive(true).create(root).map_err(|error| failed("create the root", root, error))?;
     let only_owner = fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    only_owner.map_err(|error| failed("keep others out of the root", root, error))?;
+    only_owner.map_err(|error| failed("restrict access to the root", root, error))?;
     let file = root.join(FILE);
     let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
     opened.map_err(|error| failed("write to", &file, error))
@@ -91,7 +91,7 @@ fn born(mut child: Child) -> Result<Birth, Error> {
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         let read = BufReader::new(stdout).read_line(&mut line);
-        read.map_err(|error| Error::new(Code::DaemonFailed, format!("cannot hear the daemon: {error}")))?;
+        read.map_err(|error| Error::new(Code::DaemonFailed, format!("cannot read from the daemon: {error}")))?;
     }
     serde_json::from_str(&line).map_err(|_| {
         let status = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());

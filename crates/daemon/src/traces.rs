@@ -76,6 +76,6 @@ fn headers(root: &Path, secret: &str) -> Result<Option<Secret>, String> {
     let name: Name = secret.parse().map_err(|error| format!("otlp_headers_secret: {error}"))?;
     let mut all = secrets::vault(root).read().map_err(|error| error.to_string())?;
     let missing =
-        || format!("there is no secret `{name}`; `relaymesh secret set {name}` takes it, and the next start uses it");
+        || format!("there is no secret `{name}`: set it with `relaymesh secret set {name}` and restart the daemon");
     all.remove(&name).map(Some).ok_or_else(missing)
 }

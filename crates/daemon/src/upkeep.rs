@@ -1,4 +1,4 @@
-//! What the daemon does by itself from time to time: give up old keys, forget what is long over, let go of its ops (R14, R35).
+//! Periodic upkeep of the daemon: expire old keys, purge what ended long ago, compact the log (R14, R35).
 //!
 //! Once at the start, and then at its interval. A round that fails is tried again at the next: nothing else depends on it.
 
@@ -28,7 +28,7 @@ use std::{
 /// How often.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// What the upkeep is told.
+/// Messages to the upkeep.
 pub(crate) enum Errand {
     /// Not to wait for its time: something has changed.
     Look,
@@ -36,7 +36,7 @@ pub(crate) enum Errand {
     End,
 }
 
-/// Works until it is told to end.
+/// Runs until it is stopped.
 pub(crate) fn run(
     root: &Path,
     handle: &Handle,
@@ -62,7 +62,7 @@ pub(crate) fn run(
     }
 }
 
-/// How much was let go of: keys, tasks and threads, ops, folders of attempts.
+/// How much was removed: keys, tasks and threads, ops, folders of attempts.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Done {
     keys: u64,

@@ -88,7 +88,7 @@ impl Builtin {
     fn sleep(&mut self, work: Work) -> Option<Outcome> {
         let ms = match serde_json::from_slice(short(&work.input)) {
             Ok(Sleep { ms }) if ms <= SLEEP_MS_MAX => ms,
-            Ok(_) => return Some(refused(format!("sleep: `ms` may be at most {SLEEP_MS_MAX}"))),
+            Ok(_) => return Some(refused(format!("sleep: `ms` must be at most {SLEEP_MS_MAX}"))),
             Err(error) => return Some(refused(format!("sleep: the input must be {{\"ms\": N}}: {error}"))),
         };
         let result = Content::Inline(serde_json::json!({ "slept_ms": ms }).to_string().into_bytes());
@@ -153,7 +153,7 @@ fn short(input: &Content) -> &[u8] {
 fn fail(work: Work) -> Outcome {
     let asked = match serde_json::from_slice::<Option<Fail>>(short(&work.input)) {
         Ok(asked) => asked.unwrap_or_default(),
-        Err(error) => return refused(format!("fail: the input is not understood: {error}")),
+        Err(error) => return refused(format!("fail: invalid input: {error}")),
     };
     if asked.attempts.is_some_and(|attempts| work.attempt > attempts) {
         return Outcome::Done { media: Media::Json, result: work.input };

@@ -101,7 +101,7 @@ impl<B: Blobs> World for Host<B> {
         let bytes = match &result {
             Content::Inline(bytes) => bytes.clone(),
             Content::Blob(blob) => match self.blobs.get(&blob.hash) {
-                Ok(found) => found.ok_or("its bytes are gone")?,
+                Ok(found) => found.ok_or("its content is missing")?,
                 Err(error) => return Err(error.to_string()),
             },
         };

@@ -155,7 +155,7 @@ impl Ledger {
         let mut state = locked(&self.state);
         let day = Day::of(now_ms);
         let read = state.turn_to(day).and_then(|()| state.load(payer.task));
-        read.map_err(|error| Over::Unreadable(format!("what was used before cannot be read: {error}")))?;
+        read.map_err(|error| Over::Unreadable(format!("cannot read the usage so far: {error}")))?;
         for (bound, budget) in bounds.iter() {
             if let Some(excess) = budget.used_up(state.spent(*bound, &payer)) {
                 let why = words(*bound, &payer, excess);
@@ -331,13 +331,13 @@ fn amount(usage: Usage) -> Amount {
 fn words(bound: Bound, payer: &Payer, excess: Excess) -> String {
     let Payer { namespace, agent, .. } = payer;
     let whose = match bound {
-        Bound::Task => "of a task".to_owned(),
-        Bound::TaskByAgent => format!("of agent `{agent}` for a task"),
-        Bound::Day => "of the day".to_owned(),
-        Bound::DayOfAgent => format!("of agent `{agent}` for the day"),
-        Bound::DayOfNamespace => format!("of namespace `{namespace}` for the day"),
+        Bound::Task => "the budget of the task".to_owned(),
+        Bound::TaskByAgent => format!("the budget of agent `{agent}` for the task"),
+        Bound::Day => "the budget of the day".to_owned(),
+        Bound::DayOfAgent => format!("the budget of agent `{agent}` for the day"),
+        Bound::DayOfNamespace => format!("the budget of namespace `{namespace}` for the day"),
     };
-    format!("over budget: of the budget {whose}, {excess}")
+    format!("over budget: {whose}: {excess}")
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

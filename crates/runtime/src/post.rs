@@ -319,7 +319,7 @@ impl<R: Reader, B: Blobs> Post<R, B> {
         let Delivery { thread, held, .. } = ended.delivery;
         let command = match &ended.answer {
             Ok(Answer::Ended { task, status, .. }) => self.outcome(thread, held, *task, *status)?,
-            Ok(other) => failed(thread, held, format!("the driver answered another question: {other:?}"), false),
+            Ok(other) => failed(thread, held, format!("unexpected answer from the driver: {other:?}"), false),
             Err(Error::Stopped | Error::Indeterminate(_)) => return Ok(()), // the next life takes it up
             Err(Error::Busy { .. } | Error::DiskFull(_)) => {
                 self.again.push((Instant::now() + AGAIN, ended));

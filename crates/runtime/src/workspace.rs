@@ -95,7 +95,7 @@ impl Want {
             }
             Ok(_) => Err(format!("branch `{branch}` of {named} cannot be locked")),
             Err(Error::Lock(Refusal::Conflict { holder, .. })) => Err(format!(
-                "branch `{branch}` of {named} is worked on by `{holder}`: it is tried again later; `relaymesh lock list` shows what for"
+                "branch `{branch}` of {named} is in use by `{holder}`; the step is retried later (see `relaymesh lock list`)"
             )),
             Err(error) => Err(format!("branch `{branch}` of {named} cannot be locked: {error}")),
         }
@@ -105,7 +105,7 @@ impl Want {
 fn ask(handle: &Handle, caller: &Caller, command: LockCommand) -> Result<Result<Answer, Error>, String> {
     let (answer, answered) = mpsc::sync_channel(1);
     handle.send(caller.clone(), Command::Lock(command), move |result| drop(answer.send(result)));
-    answered.recv_timeout(PATIENCE).map_err(|_| "the daemon is about to stop".to_owned())
+    answered.recv_timeout(PATIENCE).map_err(|_| "the daemon is stopping".to_owned())
 }
 
 /// A lock that is held.

@@ -63,7 +63,7 @@ impl SqliteReader {
         }
         Err(Error::InUse {
             detail: format!(
-                "content was purged faster than it could be copied, {ROUNDS_MAX} times. Try again when nothing is purged"
+                "content was purged while it was being copied, {ROUNDS_MAX} times. Try again while no purge runs"
             ),
         })
     }

@@ -18,7 +18,7 @@ const SCOPES_PAGE: usize = 256;
 pub(crate) fn no_sidecar(root: &Root) -> Error {
     Error::Damaged {
         detail: format!(
-            "the sidecar {} is missing or neither of its slots can be read, so nobody can tell whether the database is \
+            "the sidecar {} is missing or unreadable, so it is unknown whether the database is \
              the newest one. `relaymesh log recover` accepts it as it is and starts a new origin epoch",
             root.head().display()
         ),
@@ -34,7 +34,7 @@ pub(crate) fn database_is_there(root: &Root, mark: Mark) -> Result<(), Error> {
     }
     Err(Error::Amnesia {
         detail: format!(
-            "the sidecar remembers {} ops and {} is gone. Put the database back; to give those ops up, move the whole \
+            "the sidecar records {} ops, but {} is missing. Put the database back; to give up those ops, move the whole \
              root away and make a new one",
             mark.pos,
             path.display()
@@ -47,19 +47,19 @@ pub(crate) fn remembers(connection: &Connection, head: &Head, mark: Mark) -> Res
     let chain = &head.chain;
     if chain.origin != mark.origin {
         return Err(failure::damaged(format!(
-            "the database is of {} and the sidecar of {}",
+            "the database belongs to {}, but the sidecar to {}",
             chain.origin, mark.origin
         )));
     }
     let found = hash_at(connection, mark.pos)?;
     let what = if head.pos < mark.pos {
-        format!("the log ends at op {} and {} were acknowledged", head.pos, mark.pos)
+        format!("the log ends at op {}, but {} were acknowledged", head.pos, mark.pos)
     } else if chain.origin_epoch < mark.origin_epoch {
-        format!("the log is of origin epoch {} and epoch {} has begun", chain.origin_epoch, mark.origin_epoch)
+        format!("the log has origin epoch {}, but epoch {} was started", chain.origin_epoch, mark.origin_epoch)
     } else if mark.pos > 0 && found != Some(mark.hash) && !may_be_gone(connection, found, mark)? {
         let found = found.map_or("missing".to_owned(), |hash| format!("another one ({hash})"));
         format!(
-            "op {} was acknowledged with hash {} and is {found}; the log ends at op {}",
+            "op {} was acknowledged with hash {}, but is {found}; the log ends at op {}",
             mark.pos, mark.hash, head.pos
         )
     } else {
@@ -97,7 +97,7 @@ pub(crate) fn newest_hash(connection: &Connection, head: &Head) -> Result<Hash, 
         .map_err(|error| failure::sqlite("cannot find the newest op", &error))?;
     if newest.unwrap_or(0) != i64::try_from(head.pos).unwrap_or(-1) {
         let newest = newest.unwrap_or(0);
-        return Err(failure::damaged(format!("the newest op is {newest} and the head is at {}", head.pos)));
+        return Err(failure::damaged(format!("the newest op is {newest}, but the head is at {}", head.pos)));
     }
     match hash_at(connection, head.pos)? {
         Some(hash) => Ok(hash),

@@ -36,7 +36,9 @@ fn open(root: &Root, access: OpenFlags) -> Result<Connection, Error> {
     refuse_old(rusqlite::version_number())?;
     let path = root.database();
     if !path.try_exists().map_err(|error| failure::io("cannot look at", &path, &error))? {
-        return Err(Error::Io { detail: format!("there is no store in {}: make one first", root.folder().display()) });
+        return Err(Error::Io {
+            detail: format!("there is no store in {}: create one first", root.folder().display()),
+        });
     }
     let what = format!("cannot open {}", path.display());
     let connection = Connection::open_with_flags(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)

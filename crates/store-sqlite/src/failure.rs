@@ -10,7 +10,7 @@ pub(crate) fn sqlite(what: &str, error: &rusqlite::Error) -> Error {
     match kind(error) {
         Kind::Full => Error::Full { detail },
         Kind::Damaged => Error::Damaged {
-            detail: format!("{detail}. Keep a copy of the root; `relaymesh log verify` checks the whole store"),
+            detail: format!("{detail}. Copy the root, then check the whole store with `relaymesh log verify`"),
         },
         Kind::Busy => Error::InUse {
             detail: format!("{detail}. Another program has the database open for writing; close it and try again"),
@@ -32,7 +32,7 @@ pub(crate) fn io(what: &str, path: &Path, error: &io::Error) -> Error {
 /// Something read that was never written like this.
 pub(crate) fn damaged(detail: impl Display) -> Error {
     Error::Damaged {
-        detail: format!("{detail}. Keep a copy of the root; `relaymesh log verify` checks the whole store"),
+        detail: format!("{detail}. Copy the root, then check the whole store with `relaymesh log verify`"),
     }
 }
 

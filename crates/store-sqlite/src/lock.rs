@@ -45,6 +45,8 @@ fn in_use(root: &Root, file: &mut File) -> Error {
     let who = pid.map_or("another process".to_owned(), |pid| format!("the process {pid}"));
     let folder = root.folder().display();
     Error::InUse {
-        detail: format!("{who} has the root {folder}. Stop it, or ask it instead of the files; do not delete the lock"),
+        detail: format!(
+            "{who} is using the root {folder}. Stop it, or use the commands that go through it; do not delete the lock file"
+        ),
     }
 }

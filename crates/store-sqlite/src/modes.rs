@@ -19,7 +19,7 @@ pub(crate) fn make_folder(root: &Root) -> Result<(), Error> {
         .recursive(true)
         .mode(FOLDER_MODE)
         .create(folder)
-        .map_err(|error| failure::io("cannot make the root", folder, &error))?;
+        .map_err(|error| failure::io("cannot create the root", folder, &error))?;
     enforce(root)
 }
 
@@ -65,7 +65,7 @@ fn one(path: &Path, wanted: u32) -> Result<(), Error> {
     if owner != ours {
         return Err(Error::Unusable {
             detail: format!(
-                "{} belongs to user {owner} and we are {ours}: run as that user, or give the root to this one",
+                "{} belongs to user {owner}, but this process runs as {ours}: run as that user, or change the owner of the root",
                 path.display()
             ),
         });
@@ -79,6 +79,9 @@ fn one(path: &Path, wanted: u32) -> Result<(), Error> {
         return Ok(());
     }
     std::fs::set_permissions(path, Permissions::from_mode(wanted)).map_err(|error| Error::Unusable {
-        detail: format!("{} has mode {mode:o}, wanted {wanted:o}, and it cannot be changed: {error}", path.display()),
+        detail: format!(
+            "{} has mode {mode:o} instead of {wanted:o}, and it cannot be changed: {error}",
+            path.display()
+        ),
     })
 }

@@ -18,7 +18,7 @@ impl Poison {
     pub(crate) fn set(&self, cause: impl Display) -> Error {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let cause = found.get_or_insert_with(|| cause.to_string());
-        Error::Poisoned { detail: format!("{cause}. It is unknown what is durable: stop, and start again to find out") }
+        Error::Poisoned { detail: format!("{cause}. It is unknown what is durable: restart to find out") }
     }
 
     /// The error, if there is poison.

@@ -129,7 +129,7 @@ fn mismatch(pragma: &Pragma, found: Option<Value>) -> Error {
     let found = found.as_ref().map_or("nothing".to_owned(), text);
     Error::Unusable {
         detail: format!(
-            "PRAGMA {name} is {found}, wanted {wanted}: this SQLite, this file or this file system cannot be trusted \
+            "PRAGMA {name} is {found} instead of {wanted}: this SQLite, this file or this file system cannot be trusted \
              with the store. Put the root on a local disk, and check that no other program changes the file"
         ),
     }
@@ -144,7 +144,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         let wanted = [Pragma { name: "journal_mode", set: Some("WAL"), wanted: Value::Text("wal".to_owned()) }];
         let Err(Error::Unusable { detail }) = apply(&connection, &wanted) else { panic!("memory has no WAL") };
-        assert!(detail.contains("journal_mode is memory, wanted wal"), "{detail}");
+        assert!(detail.contains("journal_mode is memory instead of wal"), "{detail}");
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         let Err(Error::Unusable { detail }) = apply(&connection, &[number("synchronus", "2", 2)]) else {
             panic!("there is no such setting")
         };
-        assert!(detail.contains("synchronus is nothing, wanted 2"), "{detail}");
+        assert!(detail.contains("synchronus is nothing instead of 2"), "{detail}");
     }
 
     #[test]

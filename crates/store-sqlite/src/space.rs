@@ -48,7 +48,7 @@ pub(crate) fn check(root: &Root, min_free_bytes: u64) -> Result<(), Error> {
         return Ok(());
     }
     let detail = format!(
-        "{free} bytes are free on the disk of {}, and min_free_disk_bytes is {min_free_bytes}; make room and try again",
+        "the disk of {} has {free} bytes free, but min_free_disk_bytes is {min_free_bytes}; free some space and try again",
         root.folder().display(),
     );
     Err(Error::Full { detail })

@@ -206,7 +206,7 @@ impl SqliteStore {
     fn unsettled(&mut self, error: &rusqlite::Error) -> Error {
         match failure::kind(error) {
             Kind::Full => self.rolled_back(full(error)),
-            Kind::Busy => self.rolled_back(failure::sqlite("another writer is in the way", error)),
+            Kind::Busy => self.rolled_back(failure::sqlite("another process is writing", error)),
             Kind::Io | Kind::Damaged | Kind::Constraint | Kind::Other => {
                 self.poison.set(format!("the commit failed: {error}"))
             }
@@ -305,15 +305,15 @@ pub(crate) fn now_ms() -> u64 {
 }
 
 fn full(error: &rusqlite::Error) -> Error {
-    Error::Full { detail: format!("the database cannot grow: {error}. Nothing was changed; make room and try again") }
+    Error::Full {
+        detail: format!("the database cannot grow: {error}. Nothing was changed; free some space and try again"),
+    }
 }
 
 fn refuse_existing(root: &Root) -> Result<(), Error> {
     let path = root.database();
     if path.try_exists().map_err(|error| failure::io("cannot look at", &path, &error))? {
-        return Err(Error::Conflict {
-            detail: format!("there is a store in {} already: open it", root.folder().display()),
-        });
+        return Err(Error::Conflict { detail: format!("{} already contains a store", root.folder().display()) });
     }
     match Sidecar::open(root)? {
         Some(sidecar) => check::database_is_there(root, sidecar.newest()),

@@ -59,7 +59,7 @@ impl Error {
     /// A row that cannot be used.
     pub fn row(task: TaskId, what: &str, error: &row::Error) -> Self {
         Self::Damaged {
-            detail: format!("the {what} row of {task}: {error}. `relaymesh log verify` checks the whole store"),
+            detail: format!("the {what} row of {task}: {error}. Check the whole store with `relaymesh log verify`"),
         }
     }
 }

@@ -98,7 +98,7 @@ pub trait Reader: Send + 'static {
             Some(Content::Blob(blob)) => match self.blob(&blob.hash)? {
                 Some(bytes) => Ok(Some(bytes)),
                 None => Err(Error::Damaged {
-                    detail: format!("the blob {} is missing: put the folder `blobs` back from a backup", blob.hash),
+                    detail: format!("the blob {} is missing: restore the folder `blobs` from a backup", blob.hash),
                 }),
             },
         }

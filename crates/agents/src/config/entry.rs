@@ -183,22 +183,22 @@ impl Entry {
             return Ok(());
         };
         Err(match sort {
-            Sort::Inbox => format!("with `inbox` it runs nothing: leave `{field}` out"),
-            Sort::Http => format!("`{field}` is for agents that are processes, and this one has a `url`"),
+            Sort::Inbox => format!("an agent with `inbox` runs nothing: remove `{field}`"),
+            Sort::Http => format!("`{field}` is only for agents that are processes, but this one has a `url`"),
             Sort::Script | Sort::Cli | Sort::Builtin if owners == HTTP => {
-                format!("`{field}` is for agents with a `url`")
+                format!("`{field}` is only for agents with a `url`")
             }
-            Sort::Script | Sort::Builtin => format!("`{field}` is for agents with a `tool`"),
-            Sort::Cli => format!("`{field}` is for agents without a `tool`"),
+            Sort::Script | Sort::Builtin => format!("`{field}` is only for agents with a `tool`"),
+            Sort::Cli => format!("`{field}` is only for agents without a `tool`"),
         })
     }
 
     fn check_kind(&self, sort: Sort) -> Result<(), String> {
         match self.kind {
-            Some(Sort::Builtin) => Err("`kind`: builtin agents are there without being written down".to_owned()),
+            Some(Sort::Builtin) => Err("`kind`: built-in agents need no entry".to_owned()),
             Some(said) if said != sort => {
                 let (said, is) = (format!("{said:?}").to_lowercase(), format!("{sort:?}").to_lowercase());
-                Err(format!("`kind` is `{said}`, and this is an agent of the kind `{is}`"))
+                Err(format!("`kind` is `{said}`, but the other fields describe the kind `{is}`"))
             }
             Some(_) | None => Ok(()),
         }
@@ -207,13 +207,13 @@ impl Entry {
     fn terms(self, name: &Name, kind: &Kind) -> Result<Terms, String> {
         self.confirm.check()?;
         if self.retry.max_attempts == Some(0) {
-            return Err("`retry`: `max_attempts` is at least 1".to_owned());
+            return Err("`retry`: `max_attempts` must be at least 1".to_owned());
         }
         if self.timeout == Some(0) {
-            return Err("`timeout` is more than nothing".to_owned());
+            return Err("`timeout` must be more than 0".to_owned());
         }
         if self.concurrency == Some(0) {
-            return Err("`concurrency` is at least 1".to_owned());
+            return Err("`concurrency` must be at least 1".to_owned());
         }
         let usual = match kind {
             // Two at once in one folder would step on each other.

@@ -84,26 +84,26 @@ pub(super) fn read(entry: &mut Entry) -> Result<Http, String> {
 }
 
 fn read_url(text: &str, allow: &Allowed) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("`url` is not one: {error}"))?;
+    let url = Url::parse(text).map_err(|error| format!("`url` is not a valid URL: {error}"))?;
     let is_plain = match url.scheme() {
         "https" => false,
         "http" => true,
-        other => return Err(format!("`url` begins with `{other}:`; it can be `https://` or `http://`")),
+        other => return Err(format!("`url` begins with `{other}:`; use `https://` or `http://`")),
     };
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("`url` has a password in it: make it a secret and name it with `key`".to_owned());
+        return Err("`url` contains a password: store it as a secret and refer to it with `key`".to_owned());
     }
     if url.fragment().is_some() {
-        return Err("`url` has a `#` part, which is never sent".to_owned());
+        return Err("`url` has a `#` fragment, which is never sent".to_owned());
     }
     if let Some((name, _)) = url.query_pairs().find(|(name, _)| KEYS.contains(&name.to_ascii_lowercase().as_str())) {
         return Err(format!(
-            "`url` has a `{name}` in it: make it a secret, and name it with `key` and its `key_header`"
+            "`url` contains a `{name}`: store it as a secret, and refer to it with `key` and `key_header`"
         ));
     }
     if is_plain && allow.is_empty() {
-        let hint = "let it in with `allow = [\"loopback\"]` or `[\"private\"]`, or use `https://`";
-        return Err(format!("`http://` is for this machine and private networks: {hint}"));
+        let hint = "allow it with `allow = [\"loopback\"]` or `[\"private\"]`, or use `https://`";
+        return Err(format!("`http://` is only for this machine and private networks: {hint}"));
     }
     if let Some(address) = address::of(&url) {
         address::vet(address, allow, is_plain).map_err(|refused| format!("`url`: {refused}"))?;
@@ -123,22 +123,22 @@ fn check_api(entry: &Entry, api: Api) -> Result<(), String> {
                 ("max_tokens", entry.max_tokens.is_some()),
             ];
             match named.into_iter().find(|(_, is_named)| *is_named) {
-                Some((name, _)) => Err(format!("`{name}` is for `api = \"chat\"`, \"responses\" or \"messages\"")),
+                Some((name, _)) => Err(format!("`{name}` is only for `api = \"chat\"`, \"responses\" or \"messages\"")),
                 None => Ok(()),
             }
         }
         Api::Responses | Api::Messages if entry.model.is_none() => Err("`model` is missing".to_owned()),
         Api::Chat | Api::Responses | Api::Messages if entry.max_tokens == Some(0) => {
-            Err("`max_tokens` is at least 1".to_owned())
+            Err("`max_tokens` must be at least 1".to_owned())
         }
         Api::Chat | Api::Responses | Api::Messages => Ok(()),
     }
 }
 
 fn header_name(name: &str) -> Result<HeaderName, String> {
-    let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is not the name of a header"))?;
+    let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is not a valid header name"))?;
     if OURS.contains(&header.as_str()) || header.as_str().starts_with("x-relaymesh-") {
-        return Err(format!("the header `{name}` follows from the request and cannot be set"));
+        return Err(format!("the header `{name}` is set by the request itself"));
     }
     Ok(header)
 }
@@ -148,10 +148,10 @@ fn read_headers(headers: &BTreeMap<String, String>) -> Result<Vec<(HeaderName, H
         let header = header_name(name)?;
         if SECRET.contains(&header.as_str()) {
             return Err(format!(
-                "`{name}` would stand in a file: make it a secret and name it with `key` or `secrets`"
+                "`{name}` must not be in a file: store it as a secret and refer to it with `key` or `secrets`"
             ));
         }
-        let value = value.parse().map_err(|_| format!("the header `{name}` has a value that cannot be sent"))?;
+        let value = value.parse().map_err(|_| format!("the header `{name}` has an invalid value"))?;
         Ok((header, value))
     };
     headers.iter().map(read).collect()
@@ -164,7 +164,7 @@ fn read_key(entry: &mut Entry, headers: &BTreeMap<String, String>, api: Api) -> 
     }
     let Some(key) = entry.key.clone() else {
         return match entry.key_header {
-            Some(_) => Err("`key_header` says where the `key` goes, and there is none".to_owned()),
+            Some(_) => Err("`key_header` needs a `key`".to_owned()),
             None => Ok(None),
         };
     };
@@ -218,36 +218,36 @@ mod tests {
     fn what_is_wrong_is_said() {
         let https = "url = \"https://a.example/x\"\n";
         let cases = [
-            ("url = \"nothing\"", "is not one"),
+            ("url = \"nothing\"", "is not a valid URL"),
             ("url = \"ftp://a.example\"", "begins with `ftp:`"),
-            ("url = \"https://me:pw@a.example\"", "has a password in it"),
+            ("url = \"https://me:pw@a.example\"", "contains a password"),
             ("url = \"https://a.example/#x\"", "never sent"),
-            ("url = \"https://a.example/?v=1&Key=x\"", "has a `Key` in it"),
+            ("url = \"https://a.example/?v=1&Key=x\"", "contains a `Key`"),
             ("url = \"http://a.example/\"", "allow = [\"loopback\"]"),
             ("url = \"https://127.0.0.1/\"", "allow = [\"loopback\"]"),
             ("url = \"https://2130706433/\"", "allow = [\"loopback\"]"),
             ("url = \"https://0x7f.1/\"", "allow = [\"loopback\"]"),
             ("url = \"https://[::ffff:10.0.0.1]/\"", "allow = [\"private\"]"),
-            ("url = \"http://169.254.169.254/latest\"\nallow = [\"private\", \"loopback\"]", "credentials"),
+            ("url = \"http://169.254.169.254/latest\"\nallow = [\"private\", \"loopback\"]", "metadata server"),
             ("url = \"http://1.1.1.1/\"\nallow = [\"private\"]", "use `https://`"),
             ("url = \"http://a.example/\"\nallow = [\"everything\"]", "unknown variant `everything`"),
-            (&format!("{https}command = [\"x\"]"), "`command` is for agents that are processes"),
-            (&format!("{https}tool = \"codex\""), "`tool` is for agents that are processes"),
-            (&format!("{https}set = {{ A = \"1\" }}"), "`set` is for agents that are processes"),
-            (&format!("{https}model = \"m\""), "`model` is for `api"),
+            (&format!("{https}command = [\"x\"]"), "`command` is only for agents that are processes"),
+            (&format!("{https}tool = \"codex\""), "`tool` is only for agents that are processes"),
+            (&format!("{https}set = {{ A = \"1\" }}"), "`set` is only for agents that are processes"),
+            (&format!("{https}model = \"m\""), "`model` is only for `api"),
             (&format!("{https}api = \"messages\""), "`model` is missing"),
             (&format!("{https}api = \"gopher\""), "unknown variant `gopher`"),
             (&format!("{https}api = \"chat\"\nmax_tokens = 0"), "at least 1"),
-            (&format!("{https}headers = {{ Authorization = \"Bearer x\" }}"), "would stand in a file"),
-            (&format!("{https}headers = {{ Host = \"b\" }}"), "cannot be set"),
-            (&format!("{https}headers = {{ \"a b\" = \"b\" }}"), "not the name of a header"),
-            (&format!("{https}headers = {{ a = \"b\\nc\" }}"), "cannot be sent"),
-            (&format!("{https}key_header = \"x-key\""), "there is none"),
+            (&format!("{https}headers = {{ Authorization = \"Bearer x\" }}"), "must not be in a file"),
+            (&format!("{https}headers = {{ Host = \"b\" }}"), "is set by the request itself"),
+            (&format!("{https}headers = {{ \"a b\" = \"b\" }}"), "not a valid header name"),
+            (&format!("{https}headers = {{ a = \"b\\nc\" }}"), "has an invalid value"),
+            (&format!("{https}key_header = \"x-key\""), "`key_header` needs a `key`"),
             (&format!("{https}key = \"k\"\nsecrets = {{ Authorization = \"b\" }}"), "set twice"),
             (&format!("{https}idle_timeout = \"soon\""), "is not a duration"),
             (&format!("{https}concurrency = 0"), "at least 1"),
-            ("command = [\"x\"]\nsystem = \"s\"", "`system` is for agents with a `url`"),
-            ("command = [\"x\"]\nallow = [\"private\"]", "`allow` is for agents with a `url`"),
+            ("command = [\"x\"]\nsystem = \"s\"", "`system` is only for agents with a `url`"),
+            ("command = [\"x\"]\nallow = [\"private\"]", "`allow` is only for agents with a `url`"),
         ];
         for (text, words) in cases {
             let error = read(text).unwrap_err();

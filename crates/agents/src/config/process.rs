@@ -43,8 +43,8 @@ pub(super) fn read(entry: &mut Entry, root: &Path) -> Result<Process, String> {
     }
     if process.command.first().is_none_or(String::is_empty) {
         return Err(match process.protocol {
-            Protocol::Tool(_) => "`command` names no program".to_owned(),
-            Protocol::Plain { .. } => "`command` names no program, and there is no `tool` and no `url`".to_owned(),
+            Protocol::Tool(_) => "`command` does not name a program".to_owned(),
+            Protocol::Plain { .. } => "the agent needs a `command`, a `tool` or a `url`".to_owned(),
         });
     }
     check_passed_on(&process, &entry.secrets)?;
@@ -65,9 +65,8 @@ fn protocol(entry: &mut Entry) -> Result<Protocol, String> {
         (None, Some(generic)) => Some(generic),
         (Some(_), None) => None,
         (Some(_), Some(_)) => {
-            return Err(
-                "`cli` says how a tool is understood, and this `tool` is known; leave one of them out".to_owned()
-            );
+            return Err("`cli` describes the output of an unknown tool, but this `tool` is known: remove one of them"
+                .to_owned());
         }
     };
     generic.as_ref().map_or(Ok(()), |generic| generic.check())?;
@@ -81,7 +80,7 @@ fn protocol(entry: &mut Entry) -> Result<Protocol, String> {
 
 fn existing(path: &Path, root: &Path) -> Result<PathBuf, String> {
     let full = std::path::absolute(root.join(path)).map_err(|error| format!("`folder`: {error}"))?;
-    if full.is_dir() { Ok(full) } else { Err(format!("`folder`: there is no folder {}", full.display())) }
+    if full.is_dir() { Ok(full) } else { Err(format!("`folder`: the folder {} does not exist", full.display())) }
 }
 
 /// Whether the words and variables can be given to a process, and may be.
@@ -89,13 +88,13 @@ fn check_passed_on(process: &Process, secrets: &BTreeMap<String, Name>) -> Resul
     let bad = |name: &str| name.is_empty() || name.contains(['=', '\0']);
     let names = process.env.iter().chain(process.set.keys()).chain(secrets.keys());
     if let Some(name) = names.into_iter().find(|name| bad(name)) {
-        return Err(format!("`{name}` is not the name of a variable"));
+        return Err(format!("`{name}` is not a valid variable name"));
     }
     if let Some(name) = process.set.keys().find(|name| secrets.contains_key(*name)) {
-        return Err(format!("`{name}` stands in `set` and in `secrets`"));
+        return Err(format!("`{name}` is in both `set` and `secrets`"));
     }
     if process.env.iter().any(|name| name == KEY_VARIABLE) {
-        return Err(format!("`{KEY_VARIABLE}` opens all secrets and is passed on to nobody"));
+        return Err(format!("`{KEY_VARIABLE}` decrypts all secrets and cannot be passed on"));
     }
     let of_tool = process.tool().into_iter().flat_map(|setup| setup.args.iter().chain(&setup.model));
     if process.command.iter().chain(of_tool).chain(process.set.values()).any(|word| word.contains('\0')) {
@@ -103,7 +102,7 @@ fn check_passed_on(process: &Process, secrets: &BTreeMap<String, Name>) -> Resul
     }
     if let Some(name) = process.env.iter().find(|name| env::is_banned(name)) {
         return Err(format!(
-            "`{name}` changes what programs run or whom they talk to, and is not passed on from the daemon; give it a value under `set` if you mean it"
+            "`{name}` changes which programs run or which servers they use, so it is not passed on from the daemon; to use it, give it a value in `set`"
         ));
     }
     Ok(())

@@ -96,11 +96,10 @@ pub fn level(process: &Process) -> Confinement {
     match process.confine {
         Confine::Off => said(Level::None, "`confine = false` in its entry"),
         Confine::All | Confine::Writes if machine.level != Level::Full => machine,
-        Confine::Writes => said(Level::Partial, "`confine = \"writes\"`: it may read the files with the secrets"),
-        Confine::All if process.opens_root => said(
-            Level::Partial,
-            "the root is in a folder of its `writable`: it may change the root, and read the secrets",
-        ),
+        Confine::Writes => said(Level::Partial, "`confine = \"writes\"`: it can read the files with the secrets"),
+        Confine::All if process.opens_root => {
+            said(Level::Partial, "its `writable` includes the root: it can change the root and read the secrets")
+        }
         Confine::All => machine,
     }
 }

@@ -97,7 +97,7 @@ impl SandboxBuilder {
                 let name = path.display();
                 io::Error::new(
                     error.kind(),
-                    format!("it may write to {name}, which cannot be opened ({error}): make it first"),
+                    format!("the folder {name} of `writable` cannot be opened ({error}): create it first"),
                 )
             })?;
             let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
@@ -138,7 +138,7 @@ pub(crate) fn protect_daemon() {
 /// Tried once, on a thread that is then gone.
 pub(super) fn machine() -> Confinement {
     static FOUND: OnceLock<Confinement> = OnceLock::new();
-    FOUND.get_or_init(|| std::thread::spawn(tried).join().unwrap_or_else(|_| none("it cannot be tried"))).clone()
+    FOUND.get_or_init(|| std::thread::spawn(tried).join().unwrap_or_else(|_| none("it cannot be tested"))).clone()
 }
 
 fn none(why: &str) -> Confinement {
@@ -159,7 +159,7 @@ fn tried() -> Confinement {
         (RulesetStatus::NotEnforced, _) => none("Landlock does not enforce anything here"),
         (RulesetStatus::PartiallyEnforced, Kernel::Available { effective_abi, .. }) => {
             let why =
-                format!("Landlock {effective_abi} of this kernel lacks some rules; all are there from Linux 6.12 on");
+                format!("Landlock {effective_abi} of this kernel lacks some rules; Linux 6.12 and later have all");
             Confinement { level: Level::Partial, why }
         }
         (RulesetStatus::FullyEnforced, Kernel::Available { effective_abi, .. }) => {

@@ -51,15 +51,15 @@ fn home(set: &BTreeMap<String, String>) -> Option<PathBuf> {
 
 /// The path that this word of `writable` means: `~` is the agent's home folder, and what is relative is beside `agents.toml`.
 pub(crate) fn expand(word: &str, set: &BTreeMap<String, String>, beside: &Path) -> Result<PathBuf, String> {
-    let missing = || format!("`{word}` in `writable` needs a HOME");
+    let missing = || format!("`{word}` in `writable` needs the variable HOME");
     let path = match word.strip_prefix('~') {
         Some("") => home(set).ok_or_else(missing)?,
         Some(rest) if rest.starts_with('/') => home(set).ok_or_else(missing)?.join(&rest[1..]),
-        Some(_) => return Err(format!("`{word}` in `writable`: another user's home folder is not looked up")),
+        Some(_) => return Err(format!("`{word}` in `writable`: the home folders of other users are not supported")),
         None => std::path::absolute(beside).map_err(|error| error.to_string())?.join(word),
     };
     if word.is_empty() || word.contains('\0') {
-        return Err("`writable` has a word that is no path".to_owned());
+        return Err("`writable` has an entry that is not a path".to_owned());
     }
     Ok(path)
 }

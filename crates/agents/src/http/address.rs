@@ -44,17 +44,15 @@ pub struct Refused(pub String);
 pub fn vet(address: IpAddr, allowed: &Allowed, is_plain: bool) -> Result<(), Refused> {
     let refused = |why: String| Err(Refused(format!("{address} {why}")));
     match reach(address) {
-        Reach::Never(what) => refused(format!("is {what}, where no agent may be")),
+        Reach::Never(what) => refused(format!("is {what}, which agents cannot use")),
         Reach::Within(range) if !allowed.contains(&range) => {
             let (what, word) = match range {
                 Range::Loopback => ("this machine itself", "loopback"),
                 Range::Private => ("in a private network", "private"),
             };
-            refused(format!("is {what}; if that is meant, let it in: `allow = [\"{word}\"]`"))
+            refused(format!("is {what}; to allow it, set `allow = [\"{word}\"]`"))
         }
-        Reach::Public if is_plain => {
-            refused("is public, and `http://` would be read by anybody: use `https://`".into())
-        }
+        Reach::Public if is_plain => refused("is public, and `http://` is not encrypted: use `https://`".into()),
         Reach::Public | Reach::Within(_) => Ok(()),
     }
 }
@@ -76,7 +74,7 @@ pub fn reach(address: IpAddr) -> Reach {
     }
 }
 
-const METADATA: Reach = Reach::Never("where a cloud keeps credentials of its machines");
+const METADATA: Reach = Reach::Never("the address of a cloud's metadata server");
 const LINK_LOCAL: Reach = Reach::Never("a link-local address");
 const RESERVED: Reach = Reach::Never("a reserved address");
 
@@ -194,7 +192,7 @@ mod tests {
             ("::ffff:127.0.0.1", &none, false, "allow = [\"loopback\"]"),
             ("10.0.0.1", &loopback, false, "allow = [\"private\"]"),
             ("10.0.0.1", &both, true, ""),
-            ("169.254.169.254", &both, false, "credentials"),
+            ("169.254.169.254", &both, false, "metadata server"),
             ("fe80::1", &both, false, "link-local"),
             ("0.0.0.0", &both, true, "reserved"),
         ];

@@ -57,7 +57,7 @@ pub(super) async fn make(launch: Launch, clients: &Clients, stop: oneshot::Recei
     // Whoever loses is dropped, and the connection with it.
     let end = tokio::select! {
         biased;
-        _ = stop => failed("it was stopped", true),
+        _ = stop => failed("stopped", true),
         why = out_of_time => failed(why, false),
         end = call.talk(request) => end.unwrap_or_else(|end| end),
     };
@@ -177,10 +177,7 @@ impl Call {
     }
 
     fn late(&self) -> End {
-        failed(
-            format!("it did not begin to answer within {:?} (`first_byte_timeout`)", self.http.first_byte_timeout),
-            true,
-        )
+        failed(format!("no answer within {:?} (`first_byte_timeout`)", self.http.first_byte_timeout), true)
     }
 
     /// The beginning of an answer that is an error, as far as it comes.
@@ -214,7 +211,7 @@ impl Call {
                 Ok(Err(error)) => return Err(cut_off(&client::cause(&error))),
                 Err(_) if is_first => return Err(self.late()),
                 Err(_) => {
-                    return Err(cut_off(&format!("nothing came for {:?} (`idle_timeout`)", self.http.idle_timeout)));
+                    return Err(cut_off(&format!("no data for {:?} (`idle_timeout`)", self.http.idle_timeout)));
                 }
             };
             let said = match &piece {
@@ -258,8 +255,8 @@ impl Call {
             || matches!(serde_json::from_slice(&body), Ok(Value::Object(_) | Value::Array(_) | Value::String(_)));
         if !says_its_length && !body.is_empty() && !is_closed() {
             // It ends when the connection does, however that came about.
-            let hint = "let it send `content-length`, or JSON";
-            return Err(failed(format!("nobody knows whether its answer is whole: {hint}"), false));
+            let hint = "the server should send `content-length`, or JSON";
+            return Err(failed(format!("it is unknown whether the answer is complete: {hint}"), false));
         }
         Ok(end::of_output(body, false))
     }
@@ -302,7 +299,7 @@ impl Call {
         if output != said.text.trim_end() {
             // A secret lay across two pieces of the answer, and so it stands there as it came.
             self.raw.forget();
-            self.voice.note("! its answer had a secret in it, in pieces; it is not kept as it came");
+            self.voice.note("! the answer contained a secret in several parts; it was removed");
         }
         if usage != Usage::default() {
             self.voice.note(&Event::Used(usage).for_people().unwrap_or_default());
@@ -323,9 +320,9 @@ impl Call {
 }
 
 fn cut_off(why: &str) -> End {
-    failed(format!("its answer was cut off: {why}"), true)
+    failed(format!("the answer was cut off: {why}"), true)
 }
 
 fn too_long(what: &str, max: u64) -> End {
-    failed(format!("the {what} is longer than {max} bytes, and it was ended"), false)
+    failed(format!("stopped: the {what} is longer than {max} bytes"), false)
 }

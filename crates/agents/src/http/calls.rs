@@ -85,7 +85,7 @@ impl Calls {
             Ok(running) => running,
             Err(error) => {
                 locked(&self.shared.under).remove(&key);
-                let error = format!("cannot start a thread for it: {error}");
+                let error = format!("cannot start a thread: {error}");
                 return (self.shared.ended)(key, End::Failed { error, retryable: true }.into());
             }
         };
@@ -94,7 +94,7 @@ impl Calls {
             let made = Arc::clone(&shared);
             let made = tokio::spawn(async move { call::make(launch, &made.clients, stopped).await });
             let ended = made.await.unwrap_or_else(|error| {
-                End::Failed { error: format!("a bug ended it: {error}"), retryable: true }.into()
+                End::Failed { error: format!("the attempt ended because of a bug: {error}"), retryable: true }.into()
             });
             locked(&shared.under).remove(&key);
             let _ = tokio::task::spawn_blocking(move || (shared.ended)(key, ended)).await;

@@ -38,7 +38,7 @@ impl Clients {
             address::vet(address, &http.allow, http.is_plain()).map_err(|refused| failed(refused.to_string()))?;
         }
         let client =
-            self.client(http).map_err(|error| failed(format!("cannot make a client for it: {}", cause(&error))))?;
+            self.client(http).map_err(|error| failed(format!("cannot create an HTTP client: {}", cause(&error))))?;
         Ok(client.post(http.url.clone()).headers(headers).body(body))
     }
 
@@ -110,10 +110,10 @@ pub(super) fn secret_header(name: &str, value: &str, is_bearer: bool) -> Result<
     let value = value.trim();
     // With a word before it, it says itself what it is.
     let text = if is_bearer && !value.contains(' ') { format!("Bearer {value}") } else { value.to_owned() };
-    let wrong = |_| format!("the secret for the header `{name}` has characters that cannot be sent in one");
+    let wrong = |_| format!("the secret for the header `{name}` has characters that a header cannot have");
     let mut value = HeaderValue::from_str(&text).map_err(wrong)?;
     value.set_sensitive(true);
-    let name = name.parse().map_err(|_| format!("`{name}` is not the name of a header"))?;
+    let name = name.parse().map_err(|_| format!("`{name}` is not a valid header name"))?;
     Ok((name, value))
 }
 
@@ -121,7 +121,7 @@ pub(super) fn secret_header(name: &str, value: &str, is_bearer: bool) -> Result<
 pub(super) fn trouble(error: &reqwest::Error, http: &Http) -> End {
     let provider = http.provider();
     if let Some(refused) = chain(error).find_map(|error| error.downcast_ref::<Refused>()) {
-        return End::Failed { error: format!("it may not be reached: {refused}"), retryable: false };
+        return End::Failed { error: format!("the address is not allowed: {refused}"), retryable: false };
     }
     let because = cause(error);
     if let Some(tls) = chain(error).find_map(tls) {
@@ -131,13 +131,13 @@ pub(super) fn trouble(error: &reqwest::Error, http: &Http) -> End {
     }
     let error = match () {
         () if error.is_connect() && error.is_timeout() => {
-            format!("there was no connection to {provider} within {:?}", http.connect_timeout)
+            format!("no connection to {provider} within {:?}", http.connect_timeout)
         }
         () if error.is_connect() => format!("cannot connect to {provider}: {because}"),
         () if error.is_builder() => {
-            return End::Failed { error: format!("it cannot be sent: {because}"), retryable: false };
+            return End::Failed { error: format!("the request cannot be sent: {because}"), retryable: false };
         }
-        () => format!("the connection to {provider} ended before an answer came: {because}"),
+        () => format!("the connection to {provider} ended before the answer: {because}"),
     };
     End::Failed { error, retryable: true }
 }

@@ -56,7 +56,7 @@ impl Refusal {
         let message = error.as_str().or_else(|| places.iter().find_map(|place| text(error, place)));
         let names = ["/type", "/code", "/status"].iter().filter_map(|place| text(error, place));
         let kinds: Vec<String> = names.map(str::to_lowercase).collect();
-        let said = message.or(kinds.first().map(String::as_str)).unwrap_or("it did not say why");
+        let said = message.or(kinds.first().map(String::as_str)).unwrap_or("it gave no reason");
         let until_ms = error.get("resets_at").and_then(Value::as_u64).and_then(|seconds| seconds.checked_mul(1_000));
         Self { message: short(said), kinds, until_ms }
     }
@@ -69,7 +69,7 @@ impl Refusal {
                 let text = String::from_utf8_lossy(body);
                 let is_page = text.trim_start().starts_with('<');
                 let line = text.lines().map(str::trim).find(|line| !line.is_empty()).filter(|_| !is_page);
-                let message = line.map_or_else(|| "it did not say why".to_owned(), short);
+                let message = line.map_or_else(|| "it gave no reason".to_owned(), short);
                 Self { kinds: Vec::new(), message, until_ms: None }
             }
         }
@@ -109,13 +109,13 @@ pub fn refused(status: u16, headers: &HeaderMap, body: &[u8], now: &Zoned) -> En
             Stop::Limited { until_ms, .. } => until_ms,
             Stop::Done | Stop::Failed(_) => None,
         };
-        let reason = format!("its provider turns it away with status {status}{words}");
+        let reason = format!("the provider refused the request with status {status}{words}");
         return End::Limited { reason, until_ms: refusal.until_ms.or(until_ms).or(said_ms) };
     }
     let retryable = matches!(status, 408 | 425 | 500..) && !refusal.is_for_good();
     let hint = match status {
-        401 | 403 => "; look at its `key`",
-        404 | 405 => "; look at its `url`",
+        401 | 403 => "; check its `key`",
+        404 | 405 => "; check its `url`",
         _ => "",
     };
     End::Failed { error: format!("it answered with status {status}{words}{hint}"), retryable }
@@ -129,7 +129,7 @@ pub fn redirected(status: u16, headers: &HeaderMap) -> End {
         |place| format!("to {}", place.split(['?', '#']).next().unwrap_or_default()),
     );
     let error = format!(
-        "it answered with status {status} and points {to}; nobody is followed: put that in its `url` if it is right"
+        "it answered with status {status}, a redirect {to}; redirects are not followed: if it is right, use it as `url`"
     );
     End::Failed { error, retryable: false }
 }

@@ -18,7 +18,7 @@ pub struct Message {
 
 /// An event was longer than any that makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event of its answer is longer than {EVENT_BYTES_MAX} bytes")]
+#[error("an event of the answer is longer than {EVENT_BYTES_MAX} bytes")]
 pub struct TooLong;
 
 /// Takes in bytes, gives out events.

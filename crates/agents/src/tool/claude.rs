@@ -84,7 +84,7 @@ fn ended(value: &Value, said: &mut Said, now: &Zoned) {
     } else if matches!(said.stop, Some(Stop::Limited { until_ms: Some(_), .. })) {
         // It was told before, with its end.
     } else {
-        let message = if words.is_empty() { text(value, "/subtype").unwrap_or("it did not say why") } else { words };
+        let message = if words.is_empty() { text(value, "/subtype").unwrap_or("it gave no reason") } else { words };
         said.stop = Some(match number(value, "/api_error_status") {
             429 | 529 => limit::limited(message, now),
             _ => limit::stop(message, now),

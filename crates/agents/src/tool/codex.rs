@@ -22,7 +22,7 @@ pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Ev
             vec![Event::Used(said.usage)]
         }
         "turn.failed" => {
-            let message = text(value, "/error/message").unwrap_or("it did not say why");
+            let message = text(value, "/error/message").unwrap_or("it gave no reason");
             said.stop = Some(limit::stop(message, now));
             vec![Event::Trouble(message.to_owned())]
         }

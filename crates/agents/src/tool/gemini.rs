@@ -42,7 +42,7 @@ pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Ev
             said.stop = Some(if text(value, "/status") == Some("success") {
                 Stop::Done
             } else {
-                limit::stop(text(value, "/error/message").unwrap_or("it did not say why"), now)
+                limit::stop(text(value, "/error/message").unwrap_or("it gave no reason"), now)
             });
             vec![Event::Used(said.usage)]
         }

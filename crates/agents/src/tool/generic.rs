@@ -80,19 +80,19 @@ impl Generic {
         let said = named.iter().filter_map(|(name, pointer)| Some((name, pointer.as_deref()?)));
         for (name, pointer) in said.clone() {
             if !pointer.is_empty() && !pointer.starts_with('/') {
-                return Err(format!("`cli`: `{name}` is a JSON pointer and begins with `/`"));
+                return Err(format!("`cli`: `{name}` must be a JSON pointer, beginning with `/`"));
             }
         }
         if self.output == Output::Text && said.count() > 0 {
-            return Err("`cli`: there are no pointers into plain text; say `output = \"json\"` or \"jsonl\"".to_owned());
+            return Err("`cli`: plain text has no JSON pointers; set `output = \"json\"` or \"jsonl\"".to_owned());
         }
         if self.output != Output::Text && self.text.is_none() {
-            return Err("`cli`: `text` says where its words are".to_owned());
+            return Err("`cli`: `text` is missing: the JSON pointer to the answer".to_owned());
         }
         if !self.resume.is_empty()
             && (self.session.is_none() || !self.resume.iter().any(|word| word.contains("{session}")))
         {
-            return Err("`cli`: `resume` needs `session`, and `{session}` in one of its words".to_owned());
+            return Err("`cli`: `resume` needs `session`, and `{session}` in one of its arguments".to_owned());
         }
         Ok(())
     }

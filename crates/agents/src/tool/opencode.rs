@@ -41,7 +41,7 @@ pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Ev
         }
         "error" => {
             let message = text(value, "/error/data/message").or_else(|| text(value, "/error/name"));
-            let message = message.unwrap_or("it did not say why");
+            let message = message.unwrap_or("it gave no reason");
             said.stop = Some(match number(value, "/error/data/statusCode") {
                 429 | 529 => limit::limited(message, now),
                 _ => limit::stop(message, now),

@@ -344,12 +344,12 @@ fn end(said: &Said, stop: Option<&Stop>, judged: End, is_plain: bool) -> End {
     match (stop, judged) {
         (Some(Stop::Failed(why)), _) => failed(why.clone()),
         (Some(Stop::Limited { message, until_ms }), _) => {
-            End::Limited { reason: format!("its provider turns it away: {message}"), until_ms: *until_ms }
+            End::Limited { reason: format!("the provider refused the request: {message}"), until_ms: *until_ms }
         }
         (_, end @ End::Limited { .. }) => end,
         (_, End::Failed { error, retryable }) => End::Failed { error, retryable },
         (None, End::Done { .. }) if !is_plain => {
-            failed("it ended well and said nothing about its end: its output was cut off".to_owned())
+            failed("it exited with 0, but its output has no final event: the output was cut off".to_owned())
         }
         (Some(Stop::Done) | None, End::Done { .. }) => match &said.structured {
             Some(value) => End::Done { media: Media::Json, result: value.to_string().into_bytes() },

@@ -1,4 +1,4 @@
-//! What the page of errors says about a code. The page is part of the program, so nobody needs it beside it.
+//! The sections of the page of errors, which is part of the program.
 
 use super::{Code, Kind};
 
@@ -8,7 +8,7 @@ pub(super) const TEXT: &str = include_str!("../../../../docs/reference/errors.md
 /// What is known about a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
-    /// Which.
+    /// The code.
     pub code: Code,
     /// What it means.
     pub means: String,

@@ -112,7 +112,7 @@ pub fn refused(error: &request::Error, request: &Request) -> Error {
         let near = suggest::nearest(&word, known.iter().map(String::as_str));
         said.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
         if !known.is_empty() {
-            said.hints.push(beginning(&format!("known here: {}", known.join(", "))));
+            said.hints.push(beginning(&format!("allowed: {}", known.join(", "))));
         }
     }
     said
@@ -143,6 +143,6 @@ pub fn unknown(agent: &Name, agents: &Agents) -> Error {
     let names = AGENTS.iter().map(|(name, _)| *name).chain(agents.iter().map(|(name, _)| name.as_str()));
     let mut error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"));
     error.hints.extend(suggest::nearest(agent.as_str(), names).map(|near| format!("did you mean `{near}`?")));
-    error.hints.push(format!("`relaymesh agent list` shows the agents; those of your own stand in {FILE} in the root"));
+    error.hints.push(format!("list agents with `relaymesh agent list`; your own are defined in {FILE} in the root"));
     error
 }

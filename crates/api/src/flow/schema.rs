@@ -15,17 +15,20 @@ const TOLD_MAX: usize = 8;
 pub fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
     let validator = jsonschema::validator_for(schema).map_err(|error| {
         let said = beginning(&error.to_string());
-        bad_flow(&format!("`input` is not a JSON schema: {said}"))
-            .hint("https://json-schema.org tells what one looks like")
+        bad_flow(&format!("`input` is not a valid JSON schema: {said}")).hint("see https://json-schema.org")
     })?;
     let input = input.unwrap_or(&Value::Null);
     let told: Vec<String> = validator.iter_errors(input).take(TOLD_MAX).map(|error| mistake(&error)).collect();
     if told.is_empty() {
         return Ok(());
     }
-    let given = if input.is_null() { "the flow needs an input" } else { "the input is not what the flow asks for" };
+    let given = if input.is_null() {
+        "the flow requires an input"
+    } else {
+        "the input does not match the flow's `input` schema"
+    };
     let error = Error::new(Code::BadInput, format!("{given}: {}", told.join("; ")));
-    Err(error.hint("give it with --input '{…}' or --input @FILE").hint(asked_for(schema)))
+    Err(error.hint("pass it with --input '{…}' or --input @FILE").hint(asked_for(schema)))
 }
 
 /// Whether what the steps want their results to be like are schemas. With the words to look for in the file.
@@ -34,8 +37,8 @@ pub fn results(request: &Request) -> Result<(), (Error, String)> {
         let Some(schema) = &step.result_schema else { continue };
         if let Err(why) = relaymesh_agents::schema::check(schema) {
             let said =
-                bad_flow(&format!("step `{}`: result_schema: this is not a JSON schema: {}", step.id, beginning(&why)));
-            return Err((said.hint("https://json-schema.org tells what one looks like"), "result_schema".to_owned()));
+                bad_flow(&format!("step `{}`: result_schema: not a valid JSON schema: {}", step.id, beginning(&why)));
+            return Err((said.hint("see https://json-schema.org"), "result_schema".to_owned()));
         }
     }
     Ok(())
@@ -52,12 +55,12 @@ fn asked_for(schema: &Value) -> String {
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let field = |(name, field): (&String, &Value)| {
         let kind = field["type"].as_str().unwrap_or("anything");
-        let may = if required.contains(&name.as_str()) { "" } else { ", may be left out" };
+        let may = if required.contains(&name.as_str()) { "" } else { ", optional" };
         format!("{name} ({kind}{may})")
     };
     let fields: Vec<String> = schema["properties"].as_object().into_iter().flatten().map(field).collect();
     if fields.is_empty() {
-        "`relaymesh flow check FLOW` shows its schema".to_owned()
+        "show its schema with `relaymesh flow check FLOW`".to_owned()
     } else {
         beginning(&format!("it has: {}", fields.join(", ")))
     }
@@ -117,9 +120,9 @@ mod tests {
         let error = check(&schema, Some(&json!({ "depth": 0 }))).unwrap_err();
         assert!(error.message.contains("\"repo\" is a required property"), "{error}");
         assert!(error.message.contains("input.depth: 0 is less than the minimum of 1"), "{error}");
-        assert_eq!(error.hints[0], "it has: depth (integer, may be left out), repo (string)");
-        assert!(check(&schema, None).unwrap_err().message.starts_with("the flow needs an input"));
-        assert!(check(&json!({ "type": "nonsense" }), None).unwrap_err().message.contains("not a JSON schema"));
+        assert_eq!(error.hints[0], "it has: depth (integer, optional), repo (string)");
+        assert!(check(&schema, None).unwrap_err().message.starts_with("the flow requires an input"));
+        assert!(check(&json!({ "type": "nonsense" }), None).unwrap_err().message.contains("not a valid JSON schema"));
         let far = json!({ "$ref": "https://example.com/schema.json" });
         assert!(check(&far, None).is_err(), "nothing is fetched");
     }

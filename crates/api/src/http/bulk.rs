@@ -84,7 +84,7 @@ async fn take(
         match json::next(&mut body).await {
             Ok(Some(part)) => lines.put(&part),
             Ok(None) => lines.is_over = true,
-            // What was handed over is done; the rest is not, and the client is told where it ends.
+            // What was handed over is done, the rest is not; the client is told where it ends.
             Err(error) => return drop(answers.send((number + 1, Err(error)))),
         }
         while let Some(line) = lines.next() {
@@ -93,7 +93,7 @@ async fn take(
                 Ok(line) => line,
                 Err(error) => return drop(answers.send((number, Err(error)))),
             };
-            // In this order: whoever does not read holds nothing that others wait for.
+            // In this order, so that a client that does not read holds nothing that others wait for.
             let (Ok(unread), Ok(permit)) = (room.acquire().await, Arc::clone(&under_way).acquire_owned().await) else {
                 return;
             };
@@ -183,7 +183,7 @@ fn said(line: u64, result: Result<Answer, Error>) -> Value {
 }
 
 fn unexpected() -> Error {
-    Error::new(Code::Internal, "the driver answered another question")
+    Error::new(Code::Internal, "unexpected answer from the driver")
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Crowd {
         Arc::new(Self { max, state: Mutex::default() })
     }
 
-    /// A place, if need be that of whoever was idle longest; `None` when nobody is idle.
+    /// A place, if necessary that of the connection that was idle longest; `None` if none is idle.
     pub(super) fn enter(self: &Arc<Self>, now: Instant) -> Option<Seat> {
         let mut state = self.state();
         if state.members.len() >= self.max {

@@ -34,7 +34,7 @@ pub type Open = dyn Fn(&Hash) -> Result<Option<File>, Error> + Send + Sync;
 /// Removes a blob that nothing names; says whether it did.
 pub type Sweep = dyn Fn(&Hash) -> Result<bool, Error> + Send + Sync;
 
-/// What the server stands in front of. Whoever starts it knows the store and the files; the server knows neither.
+/// What the server needs from the daemon. The server knows neither the store nor the files.
 pub struct Desk {
     /// The folder that holds everything.
     pub root: PathBuf,
@@ -56,7 +56,7 @@ pub struct Desk {
     pub settings: Box<dyn Fn() -> Loaded + Send + Sync>,
     /// Changes settings in their file if it is still the one with this revision, and takes them up.
     pub change: Box<Change>,
-    /// How the daemon is.
+    /// Shows the state of the daemon.
     pub status: Box<dyn Fn(Glance) -> Status + Send + Sync>,
     /// Where the door counts what it lets through and turns away.
     pub counts: Arc<Counts>,

@@ -37,9 +37,9 @@ impl Names {
             // What stands before an `@` is a name and a password.
             let bare = host.rsplit('@').next().unwrap_or_default();
             let shown: String = bare.chars().filter(|c| !c.is_control()).take(100).collect();
-            return Err(Error::new(Code::WrongHost, format!("`{shown}` is not a name of this daemon")));
+            return Err(Error::new(Code::WrongHost, format!("`{shown}` is not a host name of this daemon")));
         }
-        let foreign = |what: &str| Err(Error::new(Code::ForeignPage, format!("{what} is not a page of this daemon")));
+        let foreign = |what: &str| Err(Error::new(Code::ForeignPage, format!("{what} is not of this daemon")));
         match coming.fetch_site {
             None | Some("same-origin" | "none") => {}
             Some(_) => return foreign("the page that sent the request"),
@@ -57,7 +57,7 @@ impl Names {
         origin.strip_prefix(scheme).is_some_and(|rest| rest.eq_ignore_ascii_case(host))
     }
 
-    /// Whether the host, whatever its port, is one of ours.
+    /// Whether the host is one of ours; the port does not matter.
     fn knows(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
         // One pair of brackets around an address of the new kind, and none around others: what one reader mends another may not.

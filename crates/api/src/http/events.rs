@@ -38,7 +38,7 @@ use tokio::sync::{
 const KEPT: usize = 2_048;
 /// Ops read at once.
 const PAGE: usize = 256;
-/// In silence a client is told this often that the connection is there.
+/// How often a keep-alive comment is sent when there are no events.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// One event, ready to be sent.
@@ -57,7 +57,7 @@ pub(super) struct Wanted {
     pub(super) namespace: Option<Name>,
     /// Only of these kinds; of all if there is none.
     pub(super) kinds: Vec<Kind>,
-    /// Only about this task.
+    /// Only ops of this task.
     pub(super) task: Option<TaskId>,
 }
 
@@ -84,7 +84,7 @@ impl Feed {
         let (told, head) = watch::channel(0);
         let (live, _) = broadcast::channel(KEPT);
         desk.handle.follow(move |pos| told.send(pos).is_ok());
-        // Nobody has subscribed yet, so whatever is durable already nobody misses.
+        // There is no subscriber yet, so events that are already durable are not missed.
         let pos = desk.look().await.map_or(0, |glance| glance.pos);
         tokio::spawn(feed(Arc::clone(desk), pos, head, live.clone()));
         Self { live }
@@ -98,7 +98,7 @@ impl Feed {
         principal: Principal,
         (desk, is_good): (Arc<Desk>, Box<dyn Fn() -> bool + Send + Sync>),
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
-        // Subscribed first and caught up then: whatever is durable after the look is told.
+        // Subscribe first, then catch up: everything that becomes durable after the read is sent.
         let client = Client {
             live: self.live.subscribe(),
             desk,

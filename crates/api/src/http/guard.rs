@@ -57,7 +57,7 @@ pub(super) struct House {
     pub(super) is_tls: bool,
 }
 
-/// Lets a request in, or says why not. Whatever the answer is, it leaves with the same headers.
+/// Lets a request in, or refuses it. Every answer gets the same headers.
 pub(super) async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
     let is_tls = house.is_tls;
     let mut response = match admit(&house, request).await {
@@ -78,7 +78,7 @@ pub(super) async fn guard(State(house): State<Arc<House>>, request: Request, nex
     response
 }
 
-/// Headers that keep browsers from doing anything with an answer but showing it to whoever asked.
+/// Headers that keep browsers from using an answer for anything but showing it.
 fn close(headers: &mut HeaderMap, is_tls: bool) {
     const ALWAYS: [(HeaderName, &str); 5] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -111,7 +111,7 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
         if !principal.grant.scope.suffices(scopes) {
             let wanted: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
             let message =
-                format!("it needs the scope {}, and the token has {}", wanted.join(" or "), principal.grant.scope);
+                format!("this needs the scope {}; the token has {}", wanted.join(" or "), principal.grant.scope);
             return Err(Error::new(Code::Forbidden, message).into());
         }
         if is_write {
@@ -162,7 +162,7 @@ impl<'a> Knock<'a> {
         // A header that stands twice means two things to two readers.
         let doubled = [header::HOST, header::ORIGIN, header::AUTHORIZATION, header::CONTENT_TYPE, SITE];
         if let Some(name) = doubled.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
-            return Err(Error::new(Code::Usage, format!("the header `{name}` stands twice")).into());
+            return Err(Error::new(Code::Usage, format!("the header `{name}` occurs twice")).into());
         }
         self.names.check(&coming)?;
         let no_route = || Error::new(Code::NoRoute, "there is no such route");
@@ -172,14 +172,14 @@ impl<'a> Knock<'a> {
             (Some(operation), _) => (operation, false),
             (None, Some(write)) => (write, true),
             (None, None) => {
-                let message = format!("the route is for {}", route.allowed());
+                let message = format!("this route allows {}", route.allowed());
                 return Err(Problem::from(Error::new(Code::WrongMethod, message)).allow(route.allowed()));
             }
         };
         if compat {
             let own = coming.origin.zip(coming.host).is_some_and(|(origin, host)| self.names.is_own(origin, host));
             if !own {
-                let message = "a write by GET needs an Origin that is this daemon's own";
+                let message = "a write by GET needs an `Origin` of this daemon";
                 return Err(Error::new(Code::ForeignPage, message).into());
             }
         }
@@ -191,11 +191,11 @@ impl<'a> Knock<'a> {
     }
 }
 
-/// Whoever writes too often is told when to come again (R24).
+/// The rate limit: refuses writes with `Retry-After` (R24).
 fn within_rate(house: &House, principal: &Principal, per_second: u64) -> Result<(), Problem> {
     house.rate.take(&principal.caller.author, per_second, Instant::now()).map_err(|seconds| {
         house.desk.counts.web_write_rate_limited.fetch_add(1, Relaxed);
-        let message = format!("more than {per_second} writes a second with this token");
+        let message = format!("this token sent more than {per_second} writes per second");
         Problem::from(Error::new(Code::TooMany, message)).retry_after(seconds)
     })
 }
@@ -208,16 +208,17 @@ fn check_media(headers: &HeaderMap, operation: &Operation, compat: bool) -> Resu
         None if compat => Ok(()),
         found => {
             // Headers are long if somebody likes, and a refusal is not.
-            let found = found.map_or_else(|| "none is named".to_owned(), |found| format!("it is `{found:.100}`"));
+            let found =
+                found.map_or_else(|| "it has no `Content-Type`".to_owned(), |found| format!("it is `{found:.100}`"));
             let wanted = operation.media.join(" or ");
-            Err(Error::new(Code::WrongMedia, format!("the body must be {wanted}; {found}")))
+            Err(Error::new(Code::WrongMedia, format!("the body must be {wanted}, but {found}")))
         }
     }
 }
 
 /// Who shows which token.
 async fn who(house: &Arc<House>, headers: &HeaderMap, via: Option<Arc<Via>>) -> Result<Principal, Error> {
-    let unknown = || Error::new(Code::NotAuthenticated, "a token that is good is needed");
+    let unknown = || Error::new(Code::NotAuthenticated, "a valid token is required");
     let asked_in = traceparent(headers);
     let token = door::bearer(text(headers, &header::AUTHORIZATION)).ok_or_else(unknown)?;
     let name = |text: &str| text.parse().map_err(|error| Error::new(Code::Internal, format!("{error}")));

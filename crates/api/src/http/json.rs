@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 
 /// How long the next part of a body may take to come.
 const PART_PATIENCE: Duration = Duration::from_secs(20);
-/// How long a whole body may take that is not streamed: whoever sends a byte now and then is no better than who sends none.
+/// How long a whole body may take that is not streamed, so that a client cannot hold it open with a byte now and then.
 const WHOLE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A body of JSON.
@@ -63,7 +63,7 @@ pub(super) fn too_long(max: usize) -> Error {
 }
 
 fn too_slow() -> Error {
-    Error::new(Code::TooSlow, "the body did not come in time")
+    Error::new(Code::TooSlow, "the body did not arrive in time")
 }
 
 /// The value in these bytes. What two readers could understand differently is refused: a key that stands twice, a number that others would round.
@@ -85,10 +85,23 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
         let found = axum::extract::Query::<T>::try_from_uri(&parts.uri);
         let found = found.map_err(|error| {
             let said: String = error.body_text().chars().filter(|c| !c.is_control()).take(300).collect();
-            Error::new(Code::Usage, said)
+            Error::new(Code::Usage, in_query(&said))
         })?;
         Ok(Self(found.0))
     }
+}
+
+/// What is wrong with a query string, without the words of the library that reads it.
+fn in_query(said: &str) -> String {
+    let said = said.strip_prefix("Failed to deserialize query string: ").unwrap_or(said);
+    let plain = [
+        ("invalid digit found in string", "must be a whole number"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("provided string was not `true` or `false`", "must be true or false"),
+        ("unknown field", "unknown parameter"),
+    ];
+    let said = plain.iter().fold(said.to_owned(), |said, (theirs, ours)| said.replace(theirs, ours));
+    format!("query string: {said}")
 }
 
 /// An answer of JSON.
@@ -97,5 +110,30 @@ pub(super) struct Said(pub(super) Value);
 impl IntoResponse for Said {
     fn into_response(self) -> Response {
         ([(axum::http::header::CONTENT_TYPE, "application/json")], self.0.to_string()).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "only the errors count")]
+    struct Asked {
+        limit: Option<u64>,
+        history: Option<bool>,
+    }
+
+    #[test]
+    fn a_wrong_query_is_told_without_the_words_of_the_library() {
+        let told = |query: &str| {
+            let uri = format!("/x?{query}").parse().unwrap();
+            in_query(&axum::extract::Query::<Asked>::try_from_uri(&uri).unwrap_err().body_text())
+        };
+        assert_eq!(told("limit=ten"), "query string: limit: must be a whole number");
+        assert_eq!(told("limit=99999999999999999999"), "query string: limit: the number is too large");
+        assert_eq!(told("history=yes"), "query string: history: must be true or false");
+        assert_eq!(told("limits=1"), "query string: limits: unknown parameter `limits`, expected `limit` or `history`");
     }
 }

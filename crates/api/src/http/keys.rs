@@ -19,7 +19,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Where a one-time code waits for whoever has it, in the root.
+/// The file in the root that holds the hash of a one-time code.
 pub const CODE_FILE: &str = "http-code.json";
 
 /// How long a one-time code is good.
@@ -55,7 +55,7 @@ impl Code {
         let Some(kept) = kept else { return false };
         let hash = Hash::sha256(code.as_bytes());
         let is_it = constant_time_eq::constant_time_eq_32(&kept.hash.0, &hash.0);
-        // Whoever removes it is the one who has used it.
+        // The caller that removes the file is the one that used the code.
         is_it && now_ms < kept.until_ms && fs::remove_file(path).is_ok()
     }
 }
@@ -105,7 +105,7 @@ impl Keys {
         Ok(state.tokens.find(token, now_ms).map(Holder::Named))
     }
 
-    /// A session for whoever has the one-time code: its token, and until when it is good.
+    /// Exchanges a one-time code for a session: its token and its expiry.
     pub(super) fn begin(&self, code: &str) -> Option<(String, u64)> {
         let now_ms = time::now_ms();
         if !Code::redeem(&self.root, code, now_ms) {

@@ -69,13 +69,13 @@ impl Route {
         known.clone().count() == found.clone().count() && known.zip(found).all(fits)
     }
 
-    /// What is known of this method. Whoever asks only for headers asks for the same.
+    /// The operation of this method; HEAD is treated as GET.
     pub(super) fn find(&self, method: &Method) -> Option<&Operation> {
         let method = if *method == Method::HEAD { &Method::GET } else { method };
         self.methods.iter().find(|(known, _)| known == method).map(|(_, operation)| operation)
     }
 
-    /// Its methods, for whoever asks by another.
+    /// Its methods, for the `Allow` header.
     pub(super) fn allowed(&self) -> String {
         self.methods.iter().map(|(method, _)| method.as_str()).collect::<Vec<_>>().join(", ")
     }

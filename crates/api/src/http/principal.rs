@@ -1,4 +1,4 @@
-//! Whoever asks: who answers for it, what they may do, and where.
+//! The caller of a request: its name, its scope and its namespaces.
 
 use crate::error::{Code, Error};
 use relaymesh_core::{name::Name, namespace::DEFAULT, task::TaskRows};
@@ -7,7 +7,7 @@ use relaymesh_runtime::{
     token::{Bound, Grant, Scope},
 };
 
-/// Whoever asks, known by a token.
+/// The caller of a request, known by its token.
 #[derive(Debug, Clone)]
 pub(super) struct Principal {
     /// Who it is, as it stands on the log.

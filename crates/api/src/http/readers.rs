@@ -57,10 +57,10 @@ impl Readers {
             let _ = told.send(looked); // nobody waits any more once the request is gone
         });
         self.jobs.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads wait already")),
+            TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads are already waiting")),
             TrySendError::Disconnected(_) => Error::new(Code::Stopping, "the node is stopping"),
         })?;
-        found.await.unwrap_or_else(|_| Err(Error::new(Code::Internal, "a read came to nothing")))
+        found.await.unwrap_or_else(|_| Err(Error::new(Code::Internal, "a read failed")))
     }
 }
 

@@ -89,17 +89,19 @@ pub fn bind(settings: &Settings, root: &Path) -> Result<Option<Listening>, Error
         (false, false) => Some(Certificate::read(&beside(root, cert), &beside(root, key))?),
         (true, true) if address.ip().is_loopback() => None,
         (true, true) => {
-            let message = format!("{address} can be reached by others, and there is no certificate");
+            let message = format!("other machines can reach {address}, but there is no certificate");
             return Err(Error::new(Code::OpenAddress, message));
         }
         (true, false) | (false, true) => {
-            let message = "`http_tls_cert` and `http_tls_key` go together, and one of them is missing";
+            let message = "`http_tls_cert` and `http_tls_key` must be set together";
             return Err(Error::new(Code::OpenAddress, message));
         }
     };
     if !address.ip().is_loopback() && !has_token(root)? {
-        let message = format!("{address} can be reached by others, and there is no token that is good");
-        return Err(Error::new(Code::OpenAddress, message).hint("`relaymesh token create NAME --scope rw` makes one"));
+        let message = format!("other machines can reach {address}, but there is no valid token");
+        return Err(
+            Error::new(Code::OpenAddress, message).hint("create one with `relaymesh token create NAME --scope rw`")
+        );
     }
     let failed = |error: std::io::Error| {
         Error::new(Code::DaemonFailed, format!("the HTTP API cannot listen on {address}: {error}"))
@@ -124,7 +126,7 @@ fn has_token(root: &Path) -> Result<bool, Error> {
     Ok(tokens.is_some_and(|tokens| tokens.tokens.values().any(|token| is_good(token.until_ms))))
 }
 
-/// Serves whoever connects, until `ended` says so; then lets answers that are under way finish, for a moment. `say` hears what an operator should.
+/// Serves connections until `ended` resolves; then lets running answers finish, for a moment. `say` receives what an operator should see.
 pub async fn serve(
     listening: Listening,
     desk: Desk,
@@ -152,7 +154,7 @@ pub async fn serve(
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => {
                 let Ok((stream, peer)) = accepted else {
-                    // There are no more descriptors, or whoever it was is gone: others must not suffer from it.
+                    // No descriptors are left, or the client has gone: others must not suffer from it.
                     drop(crowd.enter(Instant::now()));
                     time::sleep(ACCEPT_AGAIN).await;
                     continue;
@@ -224,7 +226,7 @@ async fn talk<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .serve_connection(io, service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
-        _ = connection.as_mut() => return, // whoever goes away in the middle of a word is no fault of the daemon
+        _ = connection.as_mut() => return, // a client that disconnects early is not an error of the daemon
         _ = ended.changed() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

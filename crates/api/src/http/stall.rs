@@ -1,4 +1,4 @@
-//! A connection that is given up when the other end does not read.
+//! A connection that is given up when the client stopped reading.
 //!
 //! Answers wait in the connection until they are read. Without an end to that, a few clients that never read hold memory and a place for ever.
 
@@ -33,7 +33,7 @@ impl<T> Stall<T> {
         }
         let patience = self.patience;
         ready!(self.waiting.get_or_insert_with(|| Box::pin(sleep(patience))).as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other end does not read")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client stopped reading")))
     }
 }
 

@@ -81,7 +81,7 @@ fn load(cert: &Path, key: &Path, provider: &CryptoProvider) -> Result<CertifiedK
     let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| wrong(cert, &error))?;
     if chain.is_empty() {
-        return Err(wrong(cert, &"there is no certificate in it"));
+        return Err(wrong(cert, &"it contains no certificate"));
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
     CertifiedKey::from_der(chain, secret, provider).map_err(|error| wrong(key, &error))

@@ -40,7 +40,7 @@ impl Uploads {
         if self.kept().len() < UPLOADS_MAX {
             return Ok(());
         }
-        Err(Error::new(Code::Busy, format!("{UPLOADS_MAX} uploads wait to be named by a task")))
+        Err(Error::new(Code::Busy, format!("{UPLOADS_MAX} uploads are not used by a task yet")))
     }
 
     /// Keeps an upload; says until when.

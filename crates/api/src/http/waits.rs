@@ -28,9 +28,9 @@ impl Room {
         Self { max, left: Arc::new(Semaphore::new(max)) }
     }
 
-    /// A place for one of them, until the value goes; or the client is told to come again.
+    /// A place for one of them, until the value is dropped; or an error if there is none.
     pub(super) fn enter(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let none = |_| Error::new(Code::Busy, format!("{} listen or wait already", self.max));
+        let none = |_| Error::new(Code::Busy, format!("{} clients are already waiting or reading events", self.max));
         Arc::clone(&self.left).try_acquire_owned().map_err(none)
     }
 }

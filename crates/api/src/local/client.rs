@@ -77,7 +77,7 @@ impl Client {
         };
         if theirs != Hello::ours() {
             let message = format!(
-                "the daemon (pid {}) is version {} and this is {}",
+                "the daemon (pid {}) has version {}, this program has version {}",
                 endpoint.pid,
                 theirs.version,
                 env!("CARGO_PKG_VERSION")
@@ -135,7 +135,7 @@ impl Client {
         self.said(Ask::Watch).map(drop)
     }
 
-    /// How the daemon is.
+    /// Shows the state of the daemon.
     pub fn status(&self) -> Result<Status, Error> {
         match self.said(Ask::Status)? {
             Said::Status(status) => Ok(*status),
@@ -231,7 +231,7 @@ impl Shared {
                     }
                 }
                 Ok(Some(Word::Event(event))) => self.tell(&event),
-                Ok(None) => break "it went away".to_owned(),
+                Ok(None) => break "the connection was closed".to_owned(),
                 Err(error) => break error.to_string(),
             }
         };
@@ -262,5 +262,5 @@ fn wait<T: Send + 'static>(ask: impl FnOnce(Box<dyn FnOnce(Result<T, Error>) + S
 }
 
 fn unexpected() -> Error {
-    Error::new(Code::Internal, "the daemon answered another question")
+    Error::new(Code::Internal, "unexpected answer from the daemon")
 }

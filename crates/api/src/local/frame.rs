@@ -20,11 +20,10 @@ pub(super) fn append<T: Serialize>(message: &T, out: &mut Vec<u8>) -> Result<(),
             out[start..start + LENGTH_BYTES].copy_from_slice(&bytes.to_le_bytes());
             return Ok(());
         }
-        (Ok(()), _) => Error::new(
-            Code::TooLong,
-            format!("the message takes {length} bytes; at most {FRAME_BYTES_MAX} are possible"),
-        ),
-        (Err(error), _) => Error::new(Code::Internal, format!("a message cannot be written: {error}")),
+        (Ok(()), _) => {
+            Error::new(Code::TooLong, format!("the message has {length} bytes; the maximum is {FRAME_BYTES_MAX}"))
+        }
+        (Err(error), _) => Error::new(Code::Internal, format!("cannot encode the message: {error}")),
     };
     out.truncate(start);
     Err(failed)

@@ -42,7 +42,7 @@ pub const PROTOCOL: u32 = 6;
 pub struct Hello {
     /// What it speaks.
     pub protocol: u32,
-    /// Which program it is.
+    /// Version of the daemon.
     pub version: String,
 }
 
@@ -58,7 +58,7 @@ impl Hello {
 pub struct Question {
     /// The answer has it too.
     pub id: u64,
-    /// What it asks.
+    /// The question.
     pub ask: Ask,
 }
 
@@ -69,7 +69,7 @@ pub enum Ask {
     Command {
         /// Who asks.
         caller: Caller,
-        /// What for.
+        /// Purpose.
         command: Box<Command>,
     },
     /// Events from now on.
@@ -81,7 +81,7 @@ pub enum Ask {
         /// Whether they are to be read again first.
         reload: bool,
     },
-    /// How the daemon is.
+    /// Shows the state of the daemon.
     Status,
     /// What operators watch over time, as text.
     Metrics {
@@ -94,7 +94,7 @@ pub enum Ask {
     Submit {
         /// Who asks.
         caller: Caller,
-        /// What for.
+        /// Purpose.
         submit: Box<Submit>,
         /// Those steps.
         gaps: Vec<RetryGap>,
@@ -108,19 +108,19 @@ pub enum Word {
     Answer {
         /// Which.
         id: u64,
-        /// The answer.
+        /// Id of the reply.
         result: Result<Said, Fault>,
     },
     /// Something became durable.
     Event(Event),
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Said {
     /// The driver's.
     Answer(Answer),
-    /// How the daemon is.
+    /// Shows the state of the daemon.
     Status(Box<Status>),
     /// The metrics.
     Metrics(String),
@@ -138,56 +138,56 @@ pub struct Fault {
     hints: Vec<String>,
 }
 
-/// How the daemon is. [`Status::health`] says whether that is well.
+/// State of the daemon. [`Status::health`] judges it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
-    /// Its process.
+    /// Process id.
     pub pid: u32,
-    /// Which program it is.
+    /// Version of the daemon.
     pub version: String,
-    /// The node that the root belongs to.
+    /// Id of the node.
     #[schema(value_type = String)]
     pub node: NodeId,
-    /// Since when it is up.
+    /// Start time of the daemon, in milliseconds since 1970.
     pub started_ms: u64,
-    /// The newest durable op.
+    /// Position of the newest durable op.
     pub pos: u64,
-    /// Attempts of this node's agents under way.
+    /// Running attempts of this node's agents.
     pub running: u64,
     /// Ready steps in memory.
     pub ready: u64,
-    /// Callers that wait for the end of a task.
+    /// Clients that wait for the end of a task.
     pub waiting: u64,
-    /// How often a lower lane had to be forced (R13).
+    /// Times that a step of lower priority was forced to run (R13).
     pub low_starvation_count: u64,
-    /// Tasks that were accepted since it is up.
+    /// Tasks accepted since the start.
     pub tasks_submitted: u64,
-    /// Tasks that came to an end since then.
+    /// Tasks that ended since the start.
     pub tasks_ended: u64,
-    /// Clients at the socket, this one included.
+    /// Clients of the local socket, including this one.
     pub clients: u64,
-    /// The last thing an operator should have seen, if there was one.
+    /// Last alert, if any.
     pub alert: Option<String>,
-    /// Why the newest settings were not taken up, if they were not.
+    /// Why the newest settings were not loaded, if so.
     pub settings_problem: Option<String>,
-    /// Why the newest agents were not taken up, if they were not.
+    /// Why the newest agents.toml was not loaded, if so.
     pub agents_problem: Option<String>,
-    /// Why the store cannot be trusted any more, if it cannot.
+    /// Why the store can no longer be trusted, if so.
     pub poisoned: Option<String>,
-    /// Room on the disk of the root.
+    /// Free space on the disk of the root.
     pub disk_free_bytes: u64,
-    /// Below this, nothing is written.
+    /// Free space below which all writes are refused.
     pub disk_needed_bytes: u64,
-    /// Who gets no work for a while.
+    /// Agents and providers that are held.
     pub held: Vec<HeldAgent>,
 }
 
-/// An agent, or a provider with all its agents, that gets no work for a while.
+/// An agent, or a provider with all its agents, that is held: it gets no work for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HeldAgent {
-    /// Who.
+    /// Name.
     pub who: String,
-    /// Until when, in milliseconds since 1970.
+    /// Time until which it is held, in milliseconds since 1970.
     pub until_ms: u64,
     /// Why, for people.
     pub because: String,

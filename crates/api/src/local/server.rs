@@ -67,16 +67,16 @@ pub struct Desk<B> {
     pub settings: Box<dyn Fn(bool) -> Taken + Send + Sync>,
     /// Asks the daemon to stop.
     pub stop: Box<dyn Fn() + Send + Sync>,
-    /// Who may talk to it: the user that it runs as.
+    /// The user that may connect: the one that it runs as.
     pub uid: u32,
 }
 
-/// Serves whoever connects, for ever.
+/// Serves connections for ever.
 pub async fn serve<B: Blobs>(listener: UnixListener, desk: Arc<Desk<B>>) -> Infallible {
     let clients = Arc::new(AtomicU64::new(0));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // There are no more descriptors, or whoever it was is gone: others must not suffer from it.
+            // No descriptors are left, or the client has gone: others must not suffer from it.
             time::sleep(ACCEPT_AGAIN).await;
             continue;
         };
@@ -150,7 +150,7 @@ async fn talk<B: Blobs>(stream: UnixStream, desk: Arc<Desk<B>>, present: &Presen
     let behind = Arc::clone(&outbox.behind);
     let read = tokio::select! {
         read = read(&mut reads, &mut buffer, desk, &outbox, present) => read,
-        () = behind.notified() => Err(io::Error::other("the client does not keep up")),
+        () = behind.notified() => Err(io::Error::other("the client reads too slowly")),
     };
     drop(outbox);
     if read.is_err() {
@@ -210,7 +210,7 @@ async fn read<B: Blobs>(
             }
         };
         if !heard {
-            return Err(io::Error::other("the client does not keep up"));
+            return Err(io::Error::other("the client reads too slowly"));
         }
         buffer.shrink_to(WRITE_BYTES);
     }
@@ -235,7 +235,7 @@ async fn give<B: Blobs>(desk: &Desk<B>, outbox: &Outbox, (id, caller, command): 
 async fn glance(handle: &Handle) -> Result<Glance, Error> {
     let (told, hears) = oneshot::channel();
     handle.look(move |glance| {
-        // Whoever asked may have gone.
+        // The client may have gone.
         let _ = told.send(glance);
     });
     hears.await.map_err(|_| Error::new(Code::Stopping, "the driver has ended"))

@@ -55,9 +55,9 @@ pub struct Counts {
     pub(super) alerts: [AtomicU64; ALERTS.len()],
     agents: Mutex<Vec<(String, Arc<AgentCounts>)>>,
     recent: Mutex<Recent>,
-    /// Writes by GET that were let through. For whoever serves HTTP.
+    /// Writes by GET that were accepted; counted by the HTTP server.
     pub web_write_get_compat: AtomicU64,
-    /// Writes that were turned away because there were too many. For whoever serves HTTP.
+    /// Writes refused by the rate limit; counted by the HTTP server.
     pub web_write_rate_limited: AtomicU64,
     /// Spans that a collector took.
     pub spans_sent: AtomicU64,
@@ -213,7 +213,7 @@ impl Watcher {
         if let Some(since) = claimed {
             self.ended(step, outcome(kind, status), millis(since, now));
         }
-        // Others may have changed because of it; whoever was claimed before this daemon started is known by where it rests.
+        // Other steps may have changed because of it; a step that was claimed before this daemon started is known by its status.
         let is_lost = claimed.is_some() || matches!(status, Status::Retrying | Status::DeadLetter | Status::Failed);
         let count = |counter: &AtomicU64, is_so: bool| {
             if is_so {
@@ -232,7 +232,7 @@ impl Watcher {
 
     fn ended(&mut self, step: &StepEvent, outcome: usize, ms: u64) {
         if !self.agents.contains_key(&step.agent) {
-            // The names of agents come from whoever submits: what is remembered of them has a limit, too.
+            // The names of agents come from clients, so their number is limited, too.
             if self.agents.len() >= TIMED_MAX {
                 self.agents.clear();
             }

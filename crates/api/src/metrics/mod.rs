@@ -1,4 +1,4 @@
-//! Metrics, for Prometheus and whoever reads its form (R29).
+//! Metrics in the Prometheus format (R29).
 //!
 //! ```text
 //!   events of the driver ──► Counts   atomic additions, on the driver's thread

@@ -12,7 +12,7 @@ pub struct Scrape {
     pub now_ms: u64,
     /// One for each lane, high first.
     pub lanes: [LaneGauge; 3],
-    /// Ready steps in the window, the most there may be, and those beside it.
+    /// Ready steps in the window, its capacity, and the parked steps.
     pub window: (u64, u64, u64),
     /// Steps that wait for a decision with a deadline.
     pub approvals: u64,

@@ -34,7 +34,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    Gauge "relaymesh_queue_depth" [] "Ready steps that wait for a free slot, in memory and in the store";
+    Gauge "relaymesh_queue_depth" [] "Ready steps that wait for a free place, in memory and in the store";
     Gauge "relaymesh_active_tasks" [] "Tasks with a running step";
     Counter "relaymesh_retry_total" [] "Failed attempts that are retried";
     Counter "relaymesh_dead_total" [] "Steps that used up their attempts";
@@ -69,12 +69,12 @@ metrics! {
     Gauge "relaymesh_queue_oldest_seconds" ["lane"] "Age of the oldest task with a ready step; 0 if there is none";
     Gauge "relaymesh_window_steps" [] "Ready steps in memory";
     Gauge "relaymesh_window_capacity_steps" [] "Maximum number of ready steps in memory: queue_capacity";
-    Gauge "relaymesh_parked_steps" [] "Ready steps in memory whose agent has no free slot";
+    Gauge "relaymesh_parked_steps" [] "Ready steps in memory whose agent has no free place";
     Gauge "relaymesh_running_attempts" [] "Running attempts, including those of external workers";
     Gauge "relaymesh_approvals_waiting" [] "Steps that wait for an approval with a deadline";
     Gauge "relaymesh_waiting_callers" [] "Clients that wait for the end of a task";
     Gauge "relaymesh_clients" [] "Connections to the local socket";
-    Gauge "relaymesh_held_agents" [] "Providers and agents that are paused";
+    Gauge "relaymesh_held_agents" [] "Providers and agents that are held";
     Gauge "relaymesh_used_today_tokens" [] "Tokens that models used today (UTC)";
     Gauge "relaymesh_used_today_dollars" [] "Cost of models today (UTC), as far as it is known";
     Gauge "relaymesh_used_today_seconds" [] "Running time of agents with a model or a budget today (UTC)";

@@ -168,7 +168,7 @@ impl Sender {
             let (tasks, done) = gather(first, notes);
             self.send(&tasks);
             if let Some(done) = done {
-                let _ = done.send(()); // whoever waited may have given up
+                let _ = done.send(()); // the receiver may have given up
             }
         }
     }

@@ -40,7 +40,7 @@ pub struct Collector {
     runtime: Runtime,
 }
 
-/// Why a request came to nothing, and whether another may fare better.
+/// Why a request failed, and whether a retry may help.
 struct Trouble {
     why: String,
     is_passing: bool,
@@ -50,7 +50,7 @@ impl Collector {
     /// The one at this address; `said` are headers for it, such as `authorization=Bearer xyz`, with commas between them; `node` is who sends.
     pub fn new(endpoint: &str, said: &str, node: &str) -> Result<Self, String> {
         let headers = headers(said)?;
-        let mut url = Url::parse(endpoint).map_err(|error| format!("`{endpoint}` is no address: {error}"))?;
+        let mut url = Url::parse(endpoint).map_err(|error| format!("`{endpoint}` is not a URL: {error}"))?;
         if url.path() == "/" {
             url.set_path(PATH);
         }
@@ -133,8 +133,8 @@ fn headers(said: &str) -> Result<HeaderMap, String> {
     for (place, pair) in (1..).zip(said.split(',').filter(|pair| !pair.trim().is_empty())) {
         let wrong = |what| format!("header {place} of the secret {what}");
         let (name, value) = pair.split_once('=').ok_or_else(|| wrong("is not name=value"))?;
-        let name: HeaderName = name.trim().parse().map_err(|_| wrong("has a name that no header can have"))?;
-        let value = HeaderValue::from_str(value.trim()).map_err(|_| wrong("has characters that cannot be sent"));
+        let name: HeaderName = name.trim().parse().map_err(|_| wrong("has an invalid header name"))?;
+        let value = HeaderValue::from_str(value.trim()).map_err(|_| wrong("has characters that a header cannot have"));
         let mut value = value?;
         value.set_sensitive(true);
         headers.append(name, value);

@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 use utoipa::ToSchema;
 
-/// An agent as it is shown. Builtin ones have a name, a kind and what they are about; those of the root also provider, command, url, concurrency,
+/// An agent. Built-in agents have only `name`, `kind` and `about`; agents of agents.toml also have provider, command, url, concurrency,
 /// labels, held_until, held_until_ms and held_because.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Agent)]
 pub struct Shown {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// `builtin`, `script`, `http`, `inbox`, or the tool that it is.
+    /// `builtin`, `script`, `http`, `inbox`, or the name of a tool.
     pub kind: String,
-    /// What it is for.
+    /// Description.
     pub about: String,
-    /// What there is to say about one of the root's own.
+    /// Details of an agent of agents.toml.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub own: Option<Own>,
@@ -49,11 +49,11 @@ pub struct Own {
     pub held_because: Option<String>,
 }
 
-/// Every agent that is known.
+/// Lists all agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Agents)]
 pub struct All {
-    /// Builtin ones first.
+    /// The agents, built-in ones first.
     pub agents: Vec<Shown>,
 }
 

@@ -17,65 +17,65 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// What a step asks, as it is shown.
+/// A step's request for approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Approval)]
 pub struct Shown {
-    /// Its task.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// What people call the task.
+    /// Name of the task.
     #[schema(value_type = String)]
     pub name: Name,
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = String)]
     pub namespace: Name,
-    /// What the step is called.
+    /// Name of the step.
     #[schema(value_type = String)]
     pub step: Name,
-    /// Who is to do it.
+    /// Agent that will run the step.
     #[schema(value_type = String)]
     pub agent: Name,
-    /// What it asks.
+    /// The question.
     pub asks: String,
-    /// The hash of the question: what a decision must cite.
+    /// Hash of the request; a decision must cite it.
     #[schema(value_type = String)]
     pub ask: Hash,
-    /// When it is denied unless somebody decides.
+    /// Deadline, in milliseconds since 1970; without a decision, the step is then denied.
     pub deadline_ms: Option<u64>,
-    /// What the step will be given.
+    /// Input of the step.
     pub input: Value,
-    /// What is known of it only when it runs.
+    /// Note on the parts of the input that are known only when the step runs.
     pub input_note: Option<String>,
-    /// Who submitted the task, unless the log has let go of it.
+    /// Author of the task, unless the log was compacted.
     #[schema(value_type = Option<String>)]
     pub author: Option<Name>,
-    /// From where.
+    /// Source of the write, such as `cli` or `http`.
     #[schema(value_type = Option<String>)]
     pub source: Option<Name>,
-    /// When it was submitted.
+    /// Time of the submit, in milliseconds since 1970.
     pub created_ms: u64,
 }
 
-/// Everything that asks for a decision.
+/// All requests for approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Approvals)]
 pub struct All {
-    /// The most urgent first.
+    /// The requests, most urgent first.
     pub approvals: Vec<Shown>,
 }
 
-/// What whoever decided is told.
+/// Answer to a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ApprovalDecided)]
 pub struct Decided {
-    /// The task.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// Where it rests now.
+    /// Status after the change.
     #[schema(value_type = String)]
     pub status: Status,
-    /// Whether it was agreed to.
+    /// Whether the step was approved.
     pub approved: bool,
 }
 
@@ -83,21 +83,21 @@ pub struct Decided {
 pub struct Asked {
     /// Which step.
     pub step: StepId,
-    /// What it is called.
+    /// Name.
     pub name: Name,
     /// What a decision must cite.
     pub hash: Hash,
-    /// What it asks.
+    /// The question.
     pub ask: Ask,
     /// When it is denied unless somebody decides; 0 for never.
     pub due_ms: u64,
-    /// Its task.
+    /// Id of the task.
     pub task: Task,
-    /// Who is to do it.
+    /// Agent that will run the step.
     pub agent: Name,
     /// What the step will be given, and what is known of it only when it runs.
     pub input: (Value, Option<String>),
-    /// Who submitted the task and from where, unless the log has let go of it.
+    /// The author and source of the submit, unless the log was compacted.
     pub submitter: Option<(Name, Name)>,
 }
 
@@ -168,12 +168,12 @@ pub fn only(task: &super::Shown) -> Result<String, Error> {
     match asking[..] {
         [only] => Ok(only.to_owned()),
         [] => {
-            let message = format!("no step of {} asks for anything: it is {}", task.task, task.status);
-            Err(Error::new(Code::Refused, message).hint("`relaymesh approvals list` shows what is asked"))
+            let message = format!("no step of {} waits for an approval: the task is {}", task.task, task.status);
+            Err(Error::new(Code::Refused, message).hint("list requests with `relaymesh approvals list`"))
         }
         _ => {
-            let message = format!("{} steps of {} ask: name one", asking.len(), task.task);
-            Err(Error::new(Code::Usage, message).hint(format!("they are: {}", asking.join(", "))))
+            let message = format!("{} steps of {} wait for an approval: name one", asking.len(), task.task);
+            Err(Error::new(Code::Usage, message).hint(format!("waiting: {}", asking.join(", "))))
         }
     }
 }
@@ -183,11 +183,11 @@ fn waiting(step: &Step) -> Result<&Ask, Error> {
     match &step.spec.approve {
         Some(ask) if step.status == Status::Waiting => Ok(ask),
         Some(_) => {
-            let decided = step.decided_by.as_ref().map_or_else(String::new, |who| format!(" ({who} has decided)"));
-            let message = format!("step `{name}` does not wait for approval: it is {}{decided}", step.status);
+            let decided = step.decided_by.as_ref().map_or_else(String::new, |who| format!(" (decided by {who})"));
+            let message = format!("step `{name}` does not wait for an approval: it is {}{decided}", step.status);
             Err(Error::new(Code::Refused, message))
         }
-        None => Err(Error::new(Code::Refused, format!("step `{name}` asks for nothing"))),
+        None => Err(Error::new(Code::Refused, format!("step `{name}` does not need an approval"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What came to nothing: tasks and messages.
+//! Failed tasks and messages.
 
 mod shown;
 
@@ -23,40 +23,40 @@ use std::collections::BTreeSet;
 
 const PAGE: usize = 256;
 
-/// Which of what came to nothing.
+/// A selection of failed tasks and messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Only where this agent failed, or where a message was for it.
+    /// Only tasks in which this agent failed, and messages to it.
     pub agent: Option<Name>,
-    /// Only tasks of the flow with this name.
+    /// Only tasks of this flow.
     pub flow: Option<Name>,
-    /// Only what died at this time or later.
+    /// Only failures at or after this time, in milliseconds since 1970.
     pub since_ms: Option<u64>,
-    /// Only what died before this time.
+    /// Only failures before this time, in milliseconds since 1970.
     pub before_ms: Option<u64>,
 }
 
-/// Something that came to nothing.
+/// A failed task or message.
 pub struct Dead {
-    /// Which it is.
+    /// Its ids.
     pub what: What,
-    /// The team or project it belongs to.
+    /// Namespace.
     pub namespace: Name,
     /// The op that submitted or sent it: what came earlier has a smaller one.
     pub pos: u64,
-    /// What people call it.
+    /// Name.
     pub name: String,
-    /// Who failed.
+    /// Agent that failed.
     pub agent: Name,
-    /// How it ended.
+    /// Final state.
     pub end: String,
-    /// When.
+    /// Time of the failure, in milliseconds since 1970.
     pub died_ms: u64,
-    /// The last reason that somebody gave.
+    /// Last error.
     pub why: Option<String>,
 }
 
-/// Which it is.
+/// Its ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// A task.
@@ -141,7 +141,7 @@ impl What {
                 export::task(reader, rows)
             }
             Self::Message(thread, id) => {
-                let missing = || Error::new(Code::NoTask, format!("{id} is gone"));
+                let missing = || Error::new(Code::NoTask, format!("{id} was purged"));
                 let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))? else { return Err(missing()) };
                 export::message(reader, &rows.thread, rows.messages.get(&id).ok_or_else(missing)?)
             }
@@ -149,7 +149,7 @@ impl What {
     }
 }
 
-/// What has these ids. One that did not come to nothing is an error: whoever names it believes that it did.
+/// The failed tasks and messages with these ids. One that has not failed is an error.
 pub fn named(
     reader: &mut (impl Reader + ?Sized),
     ids: &[String],
@@ -167,7 +167,7 @@ pub fn named(
             messages.insert(message);
         } else {
             let rows = lookup::task(reader, text)?;
-            let alive = || format!("{} is {}: it did not come to nothing", rows.task.id, rows.task.status);
+            let alive = || format!("{} is {}: it has not failed", rows.task.id, rows.task.status);
             found.push(dead_task(&rows).ok_or_else(|| Error::new(Code::Refused, alive()))?);
         }
     }
@@ -195,7 +195,7 @@ fn messages_found(thread: &Thread, message: &Message, found: &mut Vec<Dead>, ali
     match dead_message(thread, message) {
         Some(dead) => found.push(dead),
         None => {
-            let words = format!("{} is {}: it did not come to nothing", message.draft.id, message.state);
+            let words = format!("{} is {}: it has not failed", message.draft.id, message.state);
             alive.get_or_insert_with(|| Error::new(Code::Refused, words));
         }
     }
@@ -245,7 +245,7 @@ fn dead_task(rows: &TaskRows) -> Option<Dead> {
 fn dead_message(thread: &Thread, message: &Message) -> Option<Dead> {
     let end = match (message.state, message.dead) {
         (State::Queued | State::Processing | State::Done, _) => return None,
-        (State::Dead, Some(DeadReason::Expired)) => "DEAD (too old)".to_owned(),
+        (State::Dead, Some(DeadReason::Expired)) => "DEAD (expired)".to_owned(),
         (State::Dead, Some(DeadReason::Exhausted)) => "DEAD (delivered too often)".to_owned(),
         (State::Failed | State::Dead, _) => message.state.to_string(),
     };

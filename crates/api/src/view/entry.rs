@@ -16,52 +16,52 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-/// An op as it is shown.
+/// An op of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub struct Shown {
-    /// Its position on the log.
+    /// Position on the log.
     pub pos: u64,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// When, in RFC 3339.
+    /// Time, in RFC 3339.
     pub at: String,
-    /// Who.
+    /// Author.
     #[schema(value_type = String)]
     pub author: Name,
-    /// From where.
+    /// Source of the write, such as `cli` or `http`.
     #[schema(value_type = String)]
     pub source: Name,
-    /// At which node.
+    /// Id of the node.
     #[schema(value_type = String)]
     pub node: NodeId,
-    /// In which namespace.
+    /// Namespace.
     #[schema(value_type = String)]
     pub namespace: Name,
-    /// What: ScheduleJob, CancelTask, …
+    /// Kind: ScheduleJob, CancelTask, …
     pub kind: String,
-    /// About what.
+    /// Object of the op: a task, thread, repository, …
     pub scope: String,
-    /// What it says besides.
+    /// Further fields of the op.
     pub about: Map<String, Value>,
-    /// Its id.
+    /// Id of the op.
     #[schema(value_type = String)]
     pub op: OpId,
-    /// Its hash, which covers the op before it.
+    /// Hash, which covers the op and the one before it.
     #[schema(value_type = String)]
     pub hash: Hash,
-    /// How it came in, if it came by HTTP.
+    /// HTTP request that made the write, if any.
     #[schema(value_type = Option<Object>)]
     pub via: Option<Via>,
 }
 
-/// A page of the log, oldest first.
+/// A page of log entries, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Audit)]
 pub struct Page {
-    /// Those that fit.
+    /// Matching entries.
     pub entries: Vec<Shown>,
-    /// Where to go on, as long as there may be more.
+    /// Cursor of the next page, if there may be more.
     pub next: Option<u64>,
 }
 
@@ -225,14 +225,14 @@ fn of_log(body: &log::Body) -> Value {
     }
 }
 
-/// Which attempt it is about, without what proves the lease.
+/// The attempt, without the token of its lease.
 fn with(held: &Hold<u16>, mut about: Value) -> Value {
     about["step"] = json!(held.step);
     about["epoch"] = json!(held.epoch);
     about
 }
 
-/// Which delivery it is about, without what proves the lease.
+/// The delivery, without the token of its lease.
 fn taken(held: &HeldMessage, mut about: Value) -> Value {
     about["message"] = json!(held.message);
     about["epoch"] = json!(held.epoch);
@@ -246,7 +246,7 @@ fn planned(item: &NewItem) -> Value {
     json!({ "item": id, "kind": kind, "parent": parent, "place": place, "title": title, "notes": notes, "task": task })
 }
 
-/// Which item of a plan it is about, and on which revision of it.
+/// The item of a plan and its revision.
 fn item(seen: &SeenItem, mut about: Value) -> Value {
     about["item"] = json!(seen.item);
     about["rev"] = json!(seen.rev);

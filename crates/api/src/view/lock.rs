@@ -14,39 +14,39 @@ use utoipa::ToSchema;
 
 const PAGE: usize = 256;
 
-/// A lock as it is shown.
+/// A lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Lock)]
 pub struct Shown {
-    /// In which repository.
+    /// Repository.
     #[schema(value_type = String)]
     pub repository: RepositoryName,
-    /// A key, or a path glob.
+    /// Key or path glob.
     #[schema(value_type = String)]
     pub key: Key,
-    /// Whether others may hold it as well.
+    /// Mode: shared or exclusive.
     #[schema(value_type = String)]
     pub mode: Mode,
-    /// Whether upper and lower case are one.
+    /// Whether it matches case-sensitively.
     #[schema(value_type = String)]
     pub case: Case,
-    /// Who holds it.
+    /// Holder.
     #[schema(value_type = String)]
     pub holder: Name,
-    /// The node that answers for them.
+    /// Node of the holder.
     #[schema(value_type = String)]
     pub owner: NodeId,
-    /// Its fence.
+    /// Fence of the lock.
     pub fence: u64,
-    /// Since when.
+    /// Time of the acquire, in milliseconds since 1970.
     pub acquired_ms: u64,
-    /// Until when.
+    /// Expiry, in milliseconds since 1970.
     pub deadline_ms: u64,
-    /// What for.
+    /// Purpose.
     pub purpose: String,
 }
 
-/// Every lock of a namespace.
+/// Lists the locks of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Locks)]
 pub struct All {
@@ -54,26 +54,26 @@ pub struct All {
     pub locks: Vec<Shown>,
 }
 
-/// What whoever took a lock is given.
+/// Answer to an acquire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = LockHeld)]
 pub struct Held {
-    /// `TOKEN:FENCE`, to be shown when it is renewed or given back.
+    /// `TOKEN:FENCE`: send it back to renew or release the lock.
     pub held: String,
-    /// The token alone.
+    /// The token.
     #[schema(value_type = String)]
     pub token: LeaseToken,
-    /// The fence alone.
+    /// The fence.
     pub fence: u64,
-    /// Until when it is held.
+    /// Expiry, in milliseconds since 1970.
     pub deadline_ms: u64,
 }
 
-/// What whoever gave a lock back is told.
+/// Answer to a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = LockReleased)]
 pub struct Released {
-    /// It is.
+    /// Always `true`.
     pub released: bool,
 }
 
@@ -124,7 +124,7 @@ impl Held {
 /// The proof of a lock as text: `TOKEN:FENCE`.
 pub fn held(text: &str) -> Result<HeldLock, String> {
     let shown: String = text.chars().filter(|c| !c.is_control()).take(100).collect();
-    let wrong = || format!("`{shown}` is not TOKEN:FENCE, as `lock acquire` prints it");
+    let wrong = || format!("`{shown}` is not a TOKEN:FENCE as `lock acquire` prints it");
     let (token, fence) = text.split_once(':').ok_or_else(wrong)?;
     Ok(HeldLock { token: token.parse().map_err(|_| wrong())?, fence: fence.parse().map_err(|_| wrong())? })
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// Later than everything: what is to be delivered again later waits, too.
 const NEVER_MS: u64 = u64::MAX >> 1;
 
-/// A message that waits, with what it says.
+/// A waiting message.
 pub fn waiting(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows, row: &Message) -> Result<Waiting, Error> {
     let draft = &row.draft;
     Ok(Waiting {
@@ -58,7 +58,7 @@ pub fn inbox(
     Ok(found)
 }
 
-/// A message that was just handed out, with what proves it.
+/// A delivered message, with the proof of its delivery.
 pub fn delivered(reader: &mut (impl Reader + ?Sized), delivery: &Delivery) -> Result<Delivered, Error> {
     let Delivery { thread, held, draft, content } = delivery;
     let missing = || Error::new(Code::Damaged, format!("the content of {} is missing", draft.id));
@@ -78,7 +78,7 @@ pub fn delivered(reader: &mut (impl Reader + ?Sized), delivery: &Delivery) -> Re
     })
 }
 
-/// A conversation, oldest first.
+/// Lists the messages of a thread, oldest first.
 pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows) -> Result<Vec<Spoken>, Error> {
     sorted(rows)
         .into_iter()

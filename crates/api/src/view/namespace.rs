@@ -18,60 +18,60 @@ const PAGE: usize = 256;
 pub struct Listed {
     /// How it was made, if it was.
     pub made: Option<Namespace>,
-    /// Tasks in it.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Tasks in it that have not ended.
+    /// Number of tasks that have not ended.
     pub open_tasks: u64,
-    /// Messages in it.
+    /// Number of messages.
     pub messages: u64,
-    /// Messages in it that wait.
+    /// Number of waiting messages.
     pub open_messages: u64,
-    /// Locks in it.
+    /// Number of locks.
     pub locks: u64,
 }
 
-/// A namespace as it is shown.
+/// A namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Namespace)]
 pub struct Shown {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     pub namespace: Name,
-    /// Tasks in it.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Tasks in it that have not ended.
+    /// Number of tasks that have not ended.
     pub open_tasks: u64,
-    /// Messages in it.
+    /// Number of messages.
     pub messages: u64,
-    /// Messages in it that wait.
+    /// Number of waiting messages.
     pub open_messages: u64,
-    /// Locks in it.
+    /// Number of locks.
     pub locks: u64,
-    /// When it was made, if it was.
+    /// Time of creation, in milliseconds since 1970; absent for `default`.
     pub created_ms: Option<u64>,
-    /// By whom.
+    /// Author.
     #[schema(value_type = Option<String>)]
     pub author: Option<Name>,
-    /// What it is for.
+    /// Description.
     pub about: Option<String>,
 }
 
-/// Every namespace.
+/// All namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Namespaces)]
 pub struct All {
-    /// By name.
+    /// The namespaces, by name.
     pub namespaces: Vec<Shown>,
 }
 
-/// What whoever made a namespace is told.
+/// Answer to the creation of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = NamespaceCreated)]
 pub struct Created {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     pub namespace: Name,
-    /// Whether it is new.
+    /// Whether it was created; `false` if it already existed.
     pub created: bool,
 }
 

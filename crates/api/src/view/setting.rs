@@ -14,46 +14,46 @@ use std::{
 };
 use utoipa::ToSchema;
 
-/// A setting as it is shown.
+/// A setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Setting)]
 pub struct Shown {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it is.
+    /// Current value.
     pub value: serde_json::Value,
-    /// What it would be.
+    /// Default value.
     pub default: serde_json::Value,
-    /// Where it comes from.
+    /// Source of the value.
     pub source: String,
-    /// When a change counts.
+    /// When a change applies.
     pub effect: String,
-    /// What it is for.
+    /// Description.
     pub about: String,
-    /// The least that it may be.
+    /// Minimum value.
     pub min: Option<u64>,
-    /// The most.
+    /// Maximum value.
     pub max: Option<u64>,
 }
 
-/// Every setting, and which version of the file is there.
+/// All settings, with the revision of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Settings)]
 pub struct All {
-    /// What a change must cite.
+    /// Revision of the file; a change must cite it.
     pub revision: String,
-    /// In the order of the contract.
+    /// The settings.
     pub settings: Vec<Shown>,
-    /// Names of those that were changed, if this is the answer to a change.
+    /// Names of the changed settings, in the answer to a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_fields: Option<Vec<String>>,
 }
 
-/// When which settings changed.
+/// Changes of settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = SettingsHistory)]
 pub struct History {
-    /// Newest first.
+    /// The changes, newest first.
     #[schema(value_type = Vec<Object>)]
     pub history: Vec<history::Entry>,
 }
@@ -115,7 +115,7 @@ pub fn change(layers: &Layers, seen: &str, changes: &BTreeMap<String, serde_json
 fn wrong(error: &settings::Error) -> Error {
     let whose = match error.layer {
         Source::File => "",
-        Source::Default | Source::Environment | Source::Flag => "with what the environment and arguments say: ",
+        Source::Default | Source::Environment | Source::Flag => "together with the environment and the arguments: ",
     };
     Error::new(Code::BadSettings, format!("{whose}{}", error.message))
 }

@@ -19,40 +19,40 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Task)]
 pub struct Shown {
-    /// Its id.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// What people call it.
+    /// Name.
     #[schema(value_type = String)]
     pub name: Name,
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = String)]
     pub namespace: Name,
-    /// Where it rests.
+    /// Status.
     #[schema(value_type = String)]
     pub status: Status,
-    /// When it was submitted.
+    /// Time of the submit, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it last changed.
+    /// Time of the last change, in milliseconds since 1970.
     pub updated_ms: u64,
-    /// What makes a second submit the same one.
+    /// Idempotency key.
     pub idempotency_key: String,
     /// SHA-256 of the canonical request.
     #[schema(value_type = String)]
     pub fingerprint: Hash,
-    /// One trace a task.
+    /// Trace id of the task.
     pub trace_id: String,
-    /// How somebody cancelled it.
+    /// Mode of the cancellation, if it was cancelled.
     #[schema(value_type = Option<String>)]
     pub cancel: Option<CancelMode>,
-    /// The step that failed for good.
+    /// Step that failed for good.
     pub failed_step: Option<String>,
     /// Hash of the result.
     #[schema(value_type = Option<String>)]
     pub result_hash: Option<Hash>,
-    /// What it delivered; `null` as long as it has not succeeded.
+    /// Result; `null` until the task has succeeded.
     pub result: Value,
-    /// Its steps, in the order of the graph's list.
+    /// Steps, in the order of the flow.
     pub steps: Vec<ShownStep>,
 }
 
@@ -60,57 +60,57 @@ pub struct Shown {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Step)]
 pub struct ShownStep {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     pub step: Name,
-    /// Its place.
+    /// Index of the step.
     pub index: u16,
-    /// Who does it.
+    /// Agent.
     #[schema(value_type = String)]
     pub agent: Name,
-    /// Where it rests.
+    /// Status.
     #[schema(value_type = String)]
     pub status: Status,
-    /// Which lane it waits in.
+    /// Priority.
     #[schema(value_type = String)]
     pub priority: Priority,
-    /// Attempts since submit or redrive.
+    /// Number of attempts since the submit or the last retry of the task.
     pub attempt: u32,
-    /// Attempts in all.
+    /// Maximum number of attempts.
     pub max_attempts: u32,
-    /// Claims in all its life.
+    /// Epoch: number of claims so far.
     pub epoch: u32,
     /// Steps that must succeed first.
     pub depends_on: Vec<String>,
-    /// The step that it undoes.
+    /// Step that this one compensates.
     pub compensates: Option<String>,
-    /// When it may be tried again, or when its approval runs out.
+    /// Time of the next attempt, or deadline of the approval, in milliseconds since 1970.
     pub due_ms: Option<u64>,
-    /// How long the running attempt has taken, or the last one took.
+    /// Duration of the running or the last attempt, in milliseconds.
     pub took_ms: Option<u64>,
-    /// What a person must agree to.
+    /// Question that must be approved.
     pub asks: Option<String>,
-    /// Who decided about it.
+    /// Author of the decision.
     #[schema(value_type = Option<String>)]
     pub decided_by: Option<Name>,
-    /// It runs only if this holds.
+    /// Condition under which it runs.
     pub when: Option<String>,
-    /// It runs once for each item of this.
+    /// List; the step runs once for each item.
     pub foreach: Option<String>,
-    /// For how many items, once that is known.
+    /// Number of items, once known.
     pub items: Option<u16>,
-    /// The step with the list that it is an item of.
+    /// Step with the list to which this item belongs.
     pub item_of: Option<String>,
-    /// The process that it ran last, if it ran one.
+    /// Last process, if any.
     #[schema(value_type = Option<Object>)]
     pub ran: Option<Ran>,
-    /// What it delivered.
+    /// Result.
     pub result: Value,
-    /// Why it last failed.
+    /// Last error.
     pub error: Option<String>,
-    /// When it last changed.
+    /// Time of the last change, in milliseconds since 1970.
     pub updated_ms: u64,
-    /// Its last attempts, oldest first, if they were asked for.
+    /// Last attempts, oldest first, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     pub history: Option<Vec<Attempt>>,
@@ -129,7 +129,7 @@ impl Shown {
         (self.status == Status::Success).then_some(&self.result)
     }
 
-    /// The step that failed for good.
+    /// Step that failed for good.
     pub fn failing(&self) -> Option<&ShownStep> {
         let failed = self.failed_step.as_deref()?;
         self.steps.iter().find(|step| step.step.as_str() == failed)
@@ -164,31 +164,31 @@ impl Shown {
     }
 }
 
-/// A task in one line of a list.
+/// Summary of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = TaskSummary)]
 pub struct Summary {
-    /// Its id.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// Its place among all tasks: the cursor of the next page.
+    /// Position in the list of all tasks; usable as a cursor.
     pub key: u64,
-    /// What people call it.
+    /// Name.
     #[schema(value_type = String)]
     pub name: Name,
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = String)]
     pub namespace: Name,
-    /// Where it rests.
+    /// Status.
     #[schema(value_type = String)]
     pub status: Status,
-    /// When it was submitted.
+    /// Time of the submit, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it last changed.
+    /// Time of the last change, in milliseconds since 1970.
     pub updated_ms: u64,
-    /// How many steps of the graph have succeeded.
+    /// Number of steps that have succeeded or were skipped.
     pub steps_done: usize,
-    /// How many there are.
+    /// Total number.
     pub steps: usize,
 }
 
@@ -198,107 +198,107 @@ pub struct Summary {
 pub struct Page {
     /// The tasks.
     pub tasks: Vec<Summary>,
-    /// The cursor of the next page, if there may be one.
+    /// Cursor of the next page, if there may be more.
     pub next: Option<u64>,
 }
 
-/// What an accepted submit is told.
+/// Answer to an accepted submit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Accepted {
-    /// The task.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// Where it rests.
+    /// Status.
     #[schema(value_type = String)]
     pub status: Status,
-    /// Whether an equal request had made it before.
+    /// Whether an equal request had already created the task.
     pub merged: bool,
-    /// The class of the write.
+    /// Class of the write.
     #[schema(value_type = String)]
     pub class: WriteClass,
 }
 
-/// What a change of a task is told.
+/// Answer to a change of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Changed {
-    /// The task.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// Where it rests now.
+    /// Status after the change.
     #[schema(value_type = String)]
     pub status: Status,
 }
 
-/// What a submit is told: that it was accepted; or the task itself, if it was to be waited for.
+/// Answer to a submit: acceptance, or the task itself with `wait_ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum Submission {
-    /// It is accepted.
+    /// Accepted.
     Accepted(Accepted),
-    /// The task, as far as it came.
+    /// The task in its current state.
     Waited(Box<Ended>),
 }
 
-/// A task that was waited for.
+/// Answer to a wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = WaitedTask)]
 pub struct Ended {
-    /// The task.
+    /// Id of the task.
     #[serde(flatten)]
     pub task: Shown,
     /// Whether it has ended.
     pub ended: bool,
 }
 
-/// What whoever forgot a task is told.
+/// Answer to a purge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Purged {
-    /// The task.
+    /// Id of the task.
     #[schema(value_type = String)]
     pub task: TaskId,
-    /// How many were purged.
+    /// Number of purged tasks.
     pub purged: u64,
 }
 
-/// A part of what an attempt wrote.
+/// A part of the output of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogPart {
-    /// Of which step.
+    /// Name of the step.
     #[schema(value_type = String)]
     pub step: Name,
-    /// Of which attempt.
+    /// Epoch of the attempt.
     pub epoch: u32,
     /// `stderr` or `stdout`.
     pub stream: String,
-    /// From this byte on.
+    /// Offset of this part.
     pub offset: u64,
-    /// The byte after the last.
+    /// Offset of the next part.
     pub next: u64,
-    /// What it wrote; bytes that are no text are replaced.
+    /// The text; invalid UTF-8 is replaced.
     pub text: String,
-    /// Whether there will be no more.
+    /// Whether this is the end of the output.
     pub end: bool,
 }
 
-/// The attempts at a step.
+/// The attempts of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Attempts {
-    /// Those that have ended, oldest first.
+    /// Ended attempts, oldest first.
     #[schema(value_type = Vec<Object>)]
     pub attempts: Vec<Attempt>,
-    /// The one that runs.
+    /// The running attempt.
     pub running: Option<RunningAttempt>,
 }
 
-/// An attempt that runs.
+/// A running attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunningAttempt {
-    /// Its fence.
+    /// Epoch of the attempt, its fence.
     pub epoch: u32,
-    /// Who makes it.
+    /// Id of the worker.
     #[schema(value_type = String)]
     pub worker: WorkerId,
-    /// When it was claimed.
+    /// Time of the claim, in milliseconds since 1970.
     pub claimed_ms: u64,
 }
 

@@ -33,7 +33,7 @@ impl View {
         Ok(Self { rows, results, ran })
     }
 
-    /// The rows alone, for whoever does not look at results.
+    /// The rows alone, for callers that do not need results.
     pub fn bare(rows: TaskRows) -> Self {
         let steps = rows.steps.len();
         Self { rows, results: vec![None; steps], ran: vec![None; steps] }
@@ -143,13 +143,14 @@ pub fn summary(rows: &TaskRows) -> Summary {
     }
 }
 
-/// How many steps of the graph succeeded, and how many there are; compensations do not count.
+/// How many steps of the graph succeeded or were skipped, and how many there are; compensations do not count.
 pub fn progress(rows: &TaskRows) -> (usize, usize) {
     let graph = || rows.steps.iter().filter(|step| !step.is_compensation());
-    (graph().filter(|step| step.status == Status::Success).count(), graph().count())
+    let is_done = |step: &&Step| matches!(step.status, Status::Success | Status::Skipped);
+    (graph().filter(is_done).count(), graph().count())
 }
 
-/// How long the running attempt has taken, or the last one took.
+/// Duration of the running or the last attempt, in milliseconds.
 pub fn took_ms(step: &Step) -> Option<u64> {
     let running = step.lease.as_ref().map(|lease| time::now_ms().saturating_sub(lease.claimed_ms));
     running.or_else(|| step.history.last().map(|last| last.ended_ms.saturating_sub(last.started_ms)))

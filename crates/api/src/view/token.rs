@@ -22,12 +22,12 @@ pub fn to_json(tokens: &Tokens, now_ms: u64) -> Vec<Value> {
 /// Whether such a token makes sense.
 pub fn check(grant: &Grant) -> Result<(), Error> {
     match (grant.scope, &grant.agent) {
-        (Scope::Agent, None) => Err(Error::new(Code::Usage, "a token with the scope `agent` names its agent")),
+        (Scope::Agent, None) => Err(Error::new(Code::Usage, "a token with the scope `agent` needs an agent")),
         (Scope::Ro | Scope::Rw | Scope::Admin, Some(_)) => {
-            Err(Error::new(Code::Usage, "only a token with the scope `agent` names an agent"))
+            Err(Error::new(Code::Usage, "only a token with the scope `agent` can have an agent"))
         }
         (Scope::Agent, Some(_)) | (Scope::Ro | Scope::Rw | Scope::Admin, None) => match &grant.namespaces {
-            Some(none) if none.is_empty() => Err(Error::new(Code::Usage, "a token for no namespace is for nothing")),
+            Some(none) if none.is_empty() => Err(Error::new(Code::Usage, "a token needs at least one namespace")),
             Some(_) | None => Ok(()),
         },
     }

@@ -1,4 +1,4 @@
-//! Making a backup, beside a daemon that goes on.
+//! Making a backup while the daemon runs.
 
 use super::{
     FILES, KEY, Manifest, Staging, failed,
@@ -18,8 +18,8 @@ use std::{fs, io, path::Path};
 pub(crate) fn make(root: &Path, target: &Path, with_key: bool) -> Result<Manifest, Error> {
     root::there(root)?;
     if fs::symlink_metadata(target).is_ok() {
-        let message = format!("{} is there already, and a backup is written over nothing", target.display());
-        return Err(Error::new(Code::Refused, message).hint("name a folder that is not there yet"));
+        let message = format!("{} already exists; a backup never overwrites anything", target.display());
+        return Err(Error::new(Code::Refused, message).hint("name a folder that does not exist yet"));
     }
     let mut reader = SqliteReader::open(root)?;
     // A copy of a store that has forgotten something would pass for the whole.
@@ -91,7 +91,7 @@ pub(super) fn check(folder: &Path) -> Result<u64, Error> {
     drop(reader);
     let copy = Root::new(folder);
     for left in [copy.wal(), copy.shm()] {
-        // What a reader leaves beside a database that nobody writes to is empty.
+        // The files that a reader leaves next to a database without a writer are empty.
         match fs::remove_file(&left) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &left, &error)),
             Ok(()) | Err(_) => {}

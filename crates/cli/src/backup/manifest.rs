@@ -21,7 +21,7 @@ pub(super) const FILE: &str = "backup.json";
 const FORMAT: u32 = 1;
 /// What is wrong may repeat what was found.
 const WHY_CHARS_MAX: usize = 400;
-/// A manifest is small, whatever somebody put in its place.
+/// The maximum length of a manifest, in case the file is something else.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// What a backup has. Blobs are not listed: their names are their hashes, and the database names them.
@@ -64,8 +64,8 @@ impl Manifest {
             }
             Ok(_) => fs::read(&path).map_err(|error| failed("read", &path, &error))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let message = format!("there is no backup in {}: it has no {FILE}", folder.display());
-                return Err(Error::new(Code::NoFile, message).hint("`relaymesh backup FOLDER` makes one"));
+                let message = format!("{} is not a backup: it has no {FILE}", folder.display());
+                return Err(Error::new(Code::NoFile, message).hint("make one with `relaymesh backup FOLDER`"));
             }
             Err(error) => return Err(failed("read", &path, &error)),
         };
@@ -82,11 +82,13 @@ impl Manifest {
         let form: Form = serde_json::from_slice(text).map_err(|error| no_backup(folder, &error.to_string()))?;
         if form.format != FORMAT {
             let message = format!("the backup has format {} and this program reads format {FORMAT}", form.format);
-            return Err(Error::new(Code::Unusable, message).hint("use the relaymesh that made it, or a later one"));
+            return Err(
+                Error::new(Code::Unusable, message).hint("use the version of relaymesh that made it, or a newer one")
+            );
         }
         let manifest: Self = serde_json::from_slice(text).map_err(|error| no_backup(folder, &error.to_string()))?;
         match manifest.files.keys().find(|name| name.is_empty() || name.contains('/') || name.starts_with('.')) {
-            Some(name) => Err(no_backup(folder, &format!("`{name}` is no name of a file in a backup"))),
+            Some(name) => Err(no_backup(folder, &format!("`{name}` is not a valid file name in a backup"))),
             None => Ok(manifest),
         }
     }
@@ -96,7 +98,7 @@ impl Manifest {
         for (name, listed) in &self.files {
             match Listed::of(&folder.join(name)) {
                 Ok(found) if found == *listed => {}
-                Ok(_) => return Err(format!("{name} is not as it was written")),
+                Ok(_) => return Err(format!("{name} is damaged")),
                 Err(error) => return Err(format!("{name} cannot be read: {error}")),
             }
         }
@@ -124,10 +126,7 @@ impl Listed {
 /// It is damaged, or was never a backup.
 pub(super) fn no_backup(folder: &Path, why: &str) -> Error {
     let message = format!("the backup in {} cannot be used: {}", folder.display(), output::short(why, WHY_CHARS_MAX));
-    Error {
-        hints: vec!["use another backup; nothing was made of this one".to_owned()],
-        ..Error::new(Code::Damaged, message)
-    }
+    Error { hints: vec!["use another backup; nothing was restored".to_owned()], ..Error::new(Code::Damaged, message) }
 }
 
 #[cfg(test)]
@@ -146,7 +145,7 @@ mod tests {
         assert_eq!(read("{\"format\": 1}").code, Code::Damaged);
         assert_eq!(read("{\"format\": 9, \"later\": true}").code, Code::Unusable);
         let outside = include_str!("../../../../fuzz/corpus/backup/climbs-out");
-        assert!(read(outside).message.contains("is no name of a file"), "nothing is read from elsewhere");
+        assert!(read(outside).message.contains("is not a valid file name"), "nothing is read from elsewhere");
         assert_eq!(read(&" ".repeat(2 << 20)).code, Code::Damaged);
     }
 }

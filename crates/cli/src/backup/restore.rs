@@ -39,13 +39,13 @@ pub(crate) fn restore(source: &Path, target: &Path) -> Result<Restored, Error> {
     }
 }
 
-/// Nobody's root is written over, whatever is left of it.
+/// A root is never overwritten, not even a damaged one.
 fn refuse_used(target: &Path) -> Result<(), Error> {
     match fs::read_dir(target).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
         Ok(false) => {
-            let message = format!("{} is not empty, and a restore is written over nothing", target.display());
-            Err(Error::new(Code::Refused, message).hint("name a folder that is not there yet, with `--root DIR`"))
+            let message = format!("{} is not empty; a restore never overwrites anything", target.display());
+            Err(Error::new(Code::Refused, message).hint("name a folder that does not exist yet, with `--root DIR`"))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(failed("look into", target, &error)),
@@ -69,7 +69,10 @@ fn fill(source: &Path, manifest: &Manifest, staging: &Staging) -> Result<u32, Er
     let head = SqliteReader::open(folder)?.head()?;
     let (found, said) = ((head.chain.origin, head.pos, tasks), (manifest.node, manifest.pos, manifest.tasks));
     if found != said {
-        return Err(no_backup(source, &format!("{} says {said:?} and the store {found:?}", manifest::FILE)));
+        return Err(no_backup(
+            source,
+            &format!("{} has (node, ops, tasks) {said:?}, but the store has {found:?}", manifest::FILE),
+        ));
     }
     Ok(recovery.origin_epoch)
 }
@@ -79,7 +82,7 @@ fn copy_blobs(source: &Path, manifest: &Manifest, folder: &Path) -> Result<(), E
     let names = SqliteReader::open(folder)?.blob_names()?.missing;
     let (from, into) = (source.join(Root::BLOBS), folder.join(Root::BLOBS));
     if names.len() as u64 != manifest.blobs {
-        let why = format!("{} lists {} blobs and the store names {}", manifest::FILE, manifest.blobs, names.len());
+        let why = format!("{} lists {} blobs, but the store needs {}", manifest::FILE, manifest.blobs, names.len());
         return Err(no_backup(source, &why));
     }
     if names.is_empty() {

@@ -20,7 +20,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Begins with an empty folder beside `target`.
+    /// Begins with an empty folder next to `target`.
     pub(super) fn begin(target: &Path) -> Result<Self, Error> {
         let target = std::path::absolute(target).map_err(|error| failed("name", target, &error))?;
         let folder = target.with_added_extension("new");
@@ -59,9 +59,9 @@ impl Staging {
     pub(super) fn finish(self) -> Result<(), Error> {
         self.lock.sync_all().map_err(|error| failed("sync", &self.folder, &error))?;
         fs::rename(&self.folder, &self.target).map_err(|error| {
-            let shown = failed("give its name to", &self.target, &error);
+            let shown = failed("rename the finished folder to", &self.target, &error);
             if matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices) {
-                return shown.hint("a folder that is a mount cannot be replaced: name one inside of it");
+                return shown.hint("a mount point cannot be replaced: name a folder inside it");
             }
             shown
         })?;
@@ -70,14 +70,14 @@ impl Staging {
         synced.map_err(|error| failed("sync", parent, &error))
     }
 
-    /// Removes what was put there. For whoever gives up; a killed one leaves it to the next.
+    /// Removes the folder after a failure. If this process is killed, the next backup removes it.
     pub(super) fn abandon(self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
     fn clear(&self) -> Result<(), Error> {
         let read = |error| failed("look into", &self.folder, &error);
-        // Whoever had the lock before us may have given the folder its name in between.
+        // The previous holder of the lock may have renamed the folder in between.
         let (ours, there) = (self.lock.metadata().map_err(read)?, fs::metadata(&self.folder).map_err(read)?);
         if (ours.dev(), ours.ino()) != (there.dev(), there.ino()) {
             return Err(busy(&self.folder));
@@ -93,7 +93,7 @@ impl Staging {
 }
 
 fn busy(folder: &Path) -> Error {
-    Error::new(Code::Busy, format!("another process is making {}", folder.display()))
+    Error::new(Code::Busy, format!("another process is already creating {}", folder.display()))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl Wanted {
 /// An op that was found.
 pub(crate) enum Found {
     Op(Box<Shown>),
-    /// Ops that a compaction let go of, up to this one.
+    /// Ops that a compaction removed, up to this one.
     Gone(u64, Hash),
 }
 

@@ -46,11 +46,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         output::line(&output::table(&rows.map(|(name, value)| vec![name.to_owned(), value])));
     }
     if made.has_key {
-        output::note("note: it holds the key of the secrets, so whoever has it can read them");
+        output::note("note: the backup contains the key of the secrets: anybody who has it can read them");
     } else if has_secrets {
-        output::note(
-            "note: the key of the secrets is not in it; keep that key somewhere else, or they cannot be read again",
-        );
+        output::note("note: the backup does not contain the key of the secrets; keep a copy of it elsewhere");
     }
     Ok(Exit::Done)
 }

@@ -33,8 +33,8 @@ pub(super) fn decide(context: &Context, decision: &Decision<'_>, reason: Option<
     let (task, name) = (asked.task, &asked.step);
     match decision.cited {
         Some(cited) if cited != asked.ask => {
-            let message = format!("step `{name}` asks {}; the decision is about {cited}", asked.ask);
-            let hint = format!("read what it asks now: `relaymesh approvals show {task} {name}`");
+            let message = format!("step `{name}` has the request {}, but the decision is for {cited}", asked.ask);
+            let hint = format!("show the current request with `relaymesh approvals show {task} {name}`");
             return Err(Error::new(Code::Refused, message).hint(hint));
         }
         Some(_) => {}
@@ -55,13 +55,14 @@ pub(super) fn decide(context: &Context, decision: &Decision<'_>, reason: Option<
 
 fn confirm(decision: &Decision<'_>) -> Result<(), Error> {
     let verb = decision.verb;
-    let refused =
-        |message: &str| Error::new(Code::NotConfirmed, message).hint(format!("`--yes` says {verb} without a question"));
+    let refused = |message: &str| {
+        Error::new(Code::NotConfirmed, message).hint(format!("use `--yes` to {verb} without confirmation"))
+    };
     if decision.yes {
         return Ok(());
     }
     if !output::is_interactive() {
-        return Err(refused("there is nobody to ask: this is not a terminal"));
+        return Err(refused("cannot ask for confirmation: this is not a terminal"));
     }
     if output::ask(&format!("{verb} this?")) { Ok(()) } else { Err(refused("not confirmed")) }
 }
@@ -77,7 +78,7 @@ pub(super) fn say_done(context: &Context, event: &str, step: Option<&Name>, chan
         output::value(&value);
     } else {
         let step = step.map_or_else(String::new, |step| format!(" step `{step}`"));
-        output::note(&format!("{event} {task}{step}; it is {status}"));
+        output::note(&format!("{event} {task}{step}; the task is {status}"));
     }
     Exit::Done
 }

@@ -19,7 +19,7 @@ Examples:
   relaymesh demo                    write ./relaymesh-demo.svg
   relaymesh demo --ask              wait for `relaymesh approve` in another terminal
 
-The flow and its scripts are written to demo/ in the root, its agents to agents.toml there. Read and change them.";
+The flow and its scripts are written to demo/ in the root, its agents to agents.toml there.";
 
 /// The flow and what its agents run, by name.
 const FILES: [(&str, &str); 5] = [
@@ -35,7 +35,7 @@ const PICTURE: &str = "relaymesh-demo.svg";
 
 /// Run a small flow of agents and draw a picture
 ///
-/// Uses four script agents and builtin ones: a fan-out over a list, a retry, an approval, and a picture as the
+/// Uses four script agents and built-in ones: a fan-out over a list, a retry, an approval, and a picture as the
 /// result. The daemon keeps running afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,8 +47,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if context.no_daemon {
-        let error = Error::new(Code::Usage, "the demo shows the daemon at work");
-        return Err(error.hint("leave out --no-daemon, or unset RELAYMESH_NO_DAEMON"));
+        let error = Error::new(Code::Usage, "the demo needs the daemon");
+        return Err(error.hint("remove --no-daemon, or unset RELAYMESH_NO_DAEMON"));
     }
     let failed = |error: io::Error| Error::new(Code::StoreIo, format!("cannot prepare the demo: {error}"));
     if !root::exists(&context.root) {
@@ -60,8 +60,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let path = std::path::absolute(folder.join(PICTURE)).map_err(failed)?;
     let picture = path.to_string_lossy();
     if picture.contains(['"', '\\']) {
-        return Err(Error::new(Code::Usage, format!("the demo cannot work with {picture}"))
-            .hint("use a root with a plainer name (--root)"));
+        return Err(Error::new(Code::Usage, format!("the demo cannot use the path {picture}"))
+            .hint("choose a root without quotes and backslashes in its path (--root)"));
     }
     let input = json!({ "path": picture }).to_string();
     let client = context.client();
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if matches!(exit, Exit::Done) {
         fs::copy(&path, PICTURE).map_err(failed)?;
         output::note(&format!(
-            "\nLook at {PICTURE}. The daemon goes on: `relaymesh status` shows it, `relaymesh task list` what it did, \
-             `relaymesh down` stops it."
+            "\nOpen {PICTURE}. The daemon keeps running: see `relaymesh status` and `relaymesh task list`, and stop \
+             it with `relaymesh down`."
         ));
     }
     Ok(exit)

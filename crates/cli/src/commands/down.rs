@@ -27,8 +27,8 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let pid = client.map(|client| client.pid());
     match pid {
         _ if context.json => output::value(&json!({ "stopped": pid })),
-        Some(pid) => output::line(&format!("the daemon (pid {pid}) is down")),
-        None => output::line("there was no daemon"),
+        Some(pid) => output::line(&format!("stopped the daemon (pid {pid})")),
+        None => output::line("no daemon was running"),
     }
     Ok(Exit::Done)
 }

@@ -85,7 +85,7 @@ fn unknown(text: &str) -> Error {
     let near = suggest::nearest(&text.to_ascii_lowercase(), Code::ALL.iter().map(|code| code.as_str()));
     let numbers = || suggest::nearest(&text.to_ascii_uppercase(), Code::ALL.iter().map(|code| code.number()));
     let error = Error::new(Code::Usage, format!("there is no error `{}`", output::short(text, 40)));
-    let error = error.hint("`relaymesh explain --list` shows all of them");
+    let error = error.hint("list all with `relaymesh explain --list`");
     match near.or_else(numbers) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,

@@ -36,10 +36,11 @@ A flow:
       when: length(steps.fix.result) > 0
       approve: Publish the fixes?
 
-Expressions have paths (steps.ID.result.a.b[0], steps.ID.status, input.x, item, index), comparisons (== != < <= > >=),
-logic (&& || !), and the functions length(x), contains(list, x), has(path) and default(path, x). A string that is a
-single ${{ }} keeps the type of its value. A step waits for every step it refers to. It is skipped if its condition is
-false, or if every step it depends on was skipped.";
+Expressions have paths (steps.ID.result.a.b[0], steps.ID.status, input.x, item, index), comparisons
+(== != < <= > >=), logic (&& || !), and the functions length(x), contains(list, x), has(path) and
+default(path, x). A string that is a single ${{ }} keeps the type of its value. A step waits for
+every step it refers to. It is skipped if its condition is false, or if every step it depends on was
+skipped.";
 
 const CHECK: &str = "\
 Examples:
@@ -57,7 +58,8 @@ const SCHEMA: &str = "\
 Examples:
   relaymesh flow schema > flow.schema.json
 
-For editors with YAML support, make this the first line of a flow: # yaml-language-server: $schema=flow.schema.json";
+For editors with YAML support, make this the first line of a flow:
+  # yaml-language-server: $schema=flow.schema.json";
 
 /// Check and draw flows without running them
 #[derive(Debug, Subcommand)]
@@ -113,5 +115,5 @@ fn checked(request: &Request, prepared: &Prepared, context: &Context) {
         output::value(&relaymesh_api::flow::outline(request, prepared));
         return;
     }
-    output::line(&format!("{}: {steps} step{}, no mistake found", schedule.name, if steps == 1 { "" } else { "s" }));
+    output::line(&format!("{}: {steps} step{}, no errors", schedule.name, if steps == 1 { "" } else { "s" }));
 }

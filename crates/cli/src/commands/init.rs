@@ -35,10 +35,10 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     }
     output::line(&node.to_string());
     if created {
-        output::note(&format!("made a root in {folder}"));
-        output::note("  next: `relaymesh run examples/hello.yaml --watch`, or `relaymesh submit --help`");
+        output::note(&format!("created a root in {folder}"));
+        output::note("  next: `relaymesh demo`, or `relaymesh submit --help`");
     } else {
-        output::note(&format!("there is a root in {folder} already; nothing changed"));
+        output::note(&format!("{folder} is already a root; nothing changed"));
     }
     Ok(Exit::Done)
 }

@@ -21,7 +21,7 @@ Examples:
 
 /// Acquire, renew and release locks on keys and path globs
 ///
-/// Locks are advisory: they have no effect on a program that does not acquire them. Each has a fencing number that
+/// Locks are advisory: they have no effect on a program that does not acquire them. Each has a fence, a number that
 /// only grows, so that a resource can refuse a write with an older number. An expired lock blocks nobody.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -107,7 +107,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Some(held) if context.json => output::value(&json!(held)),
         Some(held) => {
             output::line(&held.held);
-            output::note(&format!("yours until {}", time::rfc3339(held.deadline_ms)));
+            output::note(&format!("held until {}", time::rfc3339(held.deadline_ms)));
         }
         None if context.json => output::value(&json!(Released { released: true })),
         None => output::note("released"),

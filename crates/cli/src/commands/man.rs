@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if context.json {
         output::value(&json!({ "out": folder.display().to_string() }));
     } else {
-        output::note(&format!("the pages are in {}", folder.display()));
+        output::note(&format!("wrote the pages to {}", folder.display()));
     }
     Ok(Exit::Done)
 }

@@ -5,9 +5,9 @@ use relaymesh_api::metrics::Form;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh metrics                                          print every metric in the Prometheus format
+  relaymesh metrics                                          Prometheus text format
   relaymesh metrics | promtool check metrics
-  relaymesh metrics > /var/lib/node_exporter/relaymesh.prom  for the textfile collector of node_exporter";
+  relaymesh metrics > /var/lib/node_exporter/relaymesh.prom  for node_exporter";
 
 /// Print the metrics of the daemon
 ///

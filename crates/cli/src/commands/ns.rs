@@ -9,7 +9,7 @@ use serde_json::json;
 const EXAMPLES: &str = "\
 Examples:
   relaymesh ns create team-a --about 'the first team'     create a namespace
-  relaymesh ns list                                       list namespaces with their tasks, messages and locks
+  relaymesh ns list                                       list namespaces with their contents
   relaymesh submit --agent echo --namespace team-a        submit a task to it
   export RELAYMESH_NAMESPACE=team-a                       use it for all commands";
 
@@ -51,7 +51,7 @@ fn create(context: &Context, name: Name, about: String) -> Result<Exit, Error> {
         output::value(&json!(made));
     } else {
         output::line(made.namespace.as_str());
-        output::note(if made.created { "created" } else { "it was there, and stays as it is" });
+        output::note(if made.created { "created" } else { "it already exists; nothing changed" });
     }
     Ok(Exit::Done)
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let endpoint = Endpoint::read(&context.root).map_err(failed)?;
     let none = || {
         let error = Error::new(Code::NoDaemon, "the daemon has no HTTP API");
-        error.hint("`http_addr` says where it listens; the end of daemon.log says why it does not")
+        error.hint("check the setting `http_addr` and the end of daemon.log")
     };
     let url = endpoint.and_then(|endpoint| endpoint.http).ok_or_else(none)?;
     let code = OneTimeCode::make(&context.root, rand::random(), time::now_ms()).map_err(failed)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     } else {
         output::line(&url);
         output::line(&code);
-        output::note("note: the code is good once, for a minute: POST it to /api/v1/session");
+        output::note("note: the code is valid once, for one minute: POST it to /api/v1/session");
     }
     Ok(Exit::Done)
 }

@@ -60,7 +60,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
         Ok(scopes.len() as u64)
     })?;
-    Ok(purged(context, count))
+    let exit = purged(context, count);
+    if count == 0 && args.ids.is_empty() {
+        let Retention { done_retention_days, idempotency_ttl_days } = retention;
+        output::note(&format!(
+            "nothing ended before {}: tasks are kept for {done_retention_days} days, their idempotency keys for \
+             {idempotency_ttl_days} days (`done_retention_days`, `idempotency_ttl_days`)",
+            time::rfc3339(until_ms)
+        ));
+    }
+    Ok(exit)
 }
 
 /// The task or thread with this id.
@@ -76,9 +85,9 @@ pub(in crate::commands) fn purged(context: &Context, count: u64) -> Exit {
     if context.json {
         output::value(&json!({ "purged": count }));
     } else {
-        output::line(&format!("{count} purged"));
+        output::line(&format!("purged {count}"));
         if count > 0 {
-            output::note("  next: `relaymesh log compact` lets go of their ops, inputs and results");
+            output::note("  next: remove their ops, inputs and results with `relaymesh log compact`");
         }
     }
     Exit::Done
@@ -90,9 +99,9 @@ pub(in crate::commands) fn confirm(yes: bool, what: impl FnOnce() -> String) -> 
         return Ok(());
     }
     let what = what();
-    if output::is_interactive() && output::ask(&format!("forget {what}?")) {
+    if output::is_interactive() && output::ask(&format!("purge {what}?")) {
         return Ok(());
     }
-    let message = format!("{what} would be forgotten for good, and nobody agreed to it");
-    Err(Error::new(Code::NotConfirmed, message).hint("`--yes` does it without asking"))
+    let message = format!("this would purge {what} for good, and needs confirmation");
+    Err(Error::new(Code::NotConfirmed, message).hint("confirm with `--yes`"))
 }

@@ -75,11 +75,11 @@ impl Command {
 
 /// What to say about a command that is for the daemon's own machine alone.
 pub(crate) fn local_only(url: &str) -> Error {
-    let message = format!("this command is for the daemon's own machine, and {} is reached by HTTP", short(url));
+    let message = format!("this command works only on the daemon's machine, not on a remote daemon ({})", short(url));
     Error::new(Code::LocalOnly, message)
 }
 
-/// Whatever it is, what stands before an `@` may be a secret.
+/// Without the part before an `@`, which may be a secret.
 fn short(url: &str) -> String {
     url.split('@').next_back().unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect()
 }

@@ -1,4 +1,4 @@
-//! `relaymesh reference`: the page of all commands, made from their definition. Hidden: it is for whoever keeps the docs.
+//! `relaymesh reference`: generates the reference pages from the program. Hidden: it is for `cargo xtask gen`.
 
 use crate::{
     args::{Cli, Context},

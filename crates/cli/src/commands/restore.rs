@@ -9,7 +9,8 @@ Examples:
   relaymesh restore /srv/backups/mesh-1 --root /srv/mesh
   relaymesh restore b --root /tmp/drill && relaymesh --root /tmp/drill log rebuild   test a backup
 
-Stop the original for good before you use the restored root: both are the same node and would run the same tasks.";
+Stop the original for good before you use the restored root: both are the same node and would run
+the same tasks.";
 
 /// Restore a backup into a new root
 ///
@@ -45,6 +46,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             "note: the key of the secrets is not in the backup; put secrets.key into the root, or set RELAYMESH_SECRET_KEY_FILE",
         );
     }
-    output::note("  next: `relaymesh up`; what was under way when the backup was made is done again");
+    output::note("  next: `relaymesh up`; work that was running during the backup runs again");
     Ok(Exit::Done)
 }

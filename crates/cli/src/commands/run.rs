@@ -27,8 +27,9 @@ A flow:
 
 A step without input gets the results of the steps it depends on: {\"greet\": {\"text\": \"hello\"}}
 
-Other fields of a step: priority, timeout, retry {max_attempts, base_backoff_ms, max_backoff_ms}, when (a condition),
-foreach (a list), compensate (the step that undoes it), approve (a question). See `relaymesh flow --help`.
+Other fields of a step: priority, timeout, retry {max_attempts, base_backoff_ms, max_backoff_ms},
+when (a condition), foreach (a list), compensate (the step that undoes it), approve (a question).
+See `relaymesh flow --help`.
 
 No work is lost if you press Ctrl-C or the machine crashes: `relaymesh task wait ID` continues.";
 

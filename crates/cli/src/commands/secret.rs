@@ -79,7 +79,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             if context.json {
                 output::value(&json!({ "name": name, "replaced": replaced }));
             } else {
-                output::line(&format!("{name} {}", if replaced { "has another value" } else { "is kept" }));
+                output::line(&format!("{} {name}", if replaced { "replaced" } else { "set" }));
             }
         }
         Command::List => list(&vault.names().map_err(failed)?, &agents::read(&context.root)?, context.json),
@@ -88,7 +88,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             if context.json {
                 output::value(&json!({ "name": name, "removed": true }));
             } else {
-                output::line(&format!("{name} is forgotten"));
+                output::line(&format!("removed {name}"));
             }
         }
     }
@@ -106,10 +106,10 @@ fn list(names: &[Name], agents: &Agents, json: bool) {
         output::value(&names.iter().map(|name| json!({ "name": name, "agents": users(name) })).collect());
         return;
     }
-    let mut rows = vec![vec!["SECRET".to_owned(), "GIVEN TO".to_owned()]];
+    let mut rows = vec![vec!["SECRET".to_owned(), "USED BY".to_owned()]];
     rows.extend(names.iter().map(|name| {
         let users = users(name);
-        vec![name.to_string(), if users.is_empty() { "nobody".to_owned() } else { users.join(", ") }]
+        vec![name.to_string(), if users.is_empty() { "-".to_owned() } else { users.join(", ") }]
     }));
     output::line(&output::table(&rows));
 }
@@ -123,8 +123,9 @@ fn value(name: &Name) -> Result<Secret, Error> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(READ_BYTES_MAX).read_to_end(&mut bytes).map_err(failed)?;
     let text = String::from_utf8(bytes);
-    let text =
-        text.map_err(|_| Error::new(Code::BadSecret, "a secret is UTF-8 text: encode other bytes, in base64 perhaps"))?;
+    let text = text.map_err(|_| {
+        Error::new(Code::BadSecret, "a secret must be UTF-8 text: encode other bytes, for example in base64")
+    })?;
     let text = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(&text);
     Ok(Secret::new(text.to_owned()))
 }

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh settings show                  show each setting: value, default, source, when a change takes effect
+  relaymesh settings show                  show each setting: value, default, source
   relaymesh settings show --json | jq '.[] | select(.source != \"default\")'
-  relaymesh settings reload                load relaymesh-settings.json now; the daemon checks it every second
+  relaymesh settings reload                load relaymesh-settings.json now
   relaymesh settings history --limit 5     show when settings changed: names, never values
   relaymesh settings schema > settings.schema.json    write the JSON schema, for editors
 
-Later sources win: default, relaymesh-settings.json in the root, RELAYMESH_<NAME>, relaymesh up --set name=value.";
+Later sources win: default, relaymesh-settings.json in the root, RELAYMESH_<NAME>, `up --set NAME=VALUE`.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -38,7 +38,9 @@ Examples:
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:
-  relaymesh settings schema > settings.schema.json    then add \"$schema\": \"settings.schema.json\" to the file";
+  relaymesh settings schema > settings.schema.json
+
+Add \"$schema\": \"settings.schema.json\" to relaymesh-settings.json.";
 
 /// Show and reload settings
 #[derive(Debug, Subcommand)]
@@ -93,7 +95,7 @@ fn show(context: &Context) -> Result<Exit, Error> {
         output::value(&json!(found));
         return Ok(Exit::Done);
     }
-    let mut rows = vec![["SETTING", "VALUE", "DEFAULT", "FROM", "A CHANGE COUNTS"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SETTING", "VALUE", "DEFAULT", "FROM", "A CHANGE APPLIES"].map(str::to_owned).to_vec()];
     rows.extend(found.into_iter().map(|setting| {
         let setting::Shown { name, value, default, source, effect, .. } = setting;
         vec![name, plain(&value), plain(&default), source, counts(effect)]
@@ -107,14 +109,16 @@ fn plain(value: &Value) -> String {
 }
 
 fn counts(effect: String) -> String {
-    if effect == Effect::NotYet.as_str() { format!("{effect}: what it is for does not exist yet") } else { effect }
+    if effect == Effect::NotYet.as_str() { format!("{effect}: not implemented") } else { effect }
 }
 
 pub(crate) fn reload(_: &ReloadArgs, context: &Context) -> Result<Exit, Error> {
     root::there(&context.root)?;
     let none = || {
-        let message =
-            format!("no daemon runs for {}; the next one reads its settings when it starts", context.root.display());
+        let message = format!(
+            "no daemon is running for {}; the next one reads its settings when it starts",
+            context.root.display()
+        );
         Error::new(Code::NoDaemon, message)
     };
     let client = Client::connect(&context.root, &context.caller)?.ok_or_else(none)?;

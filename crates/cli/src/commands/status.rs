@@ -55,10 +55,10 @@ fn text(status: &Status, health: &Health, url: Option<&str>) -> String {
     let settings = status
         .settings_problem
         .as_ref()
-        .map_or_else(|| "as they should be".to_owned(), |why| format!("REFUSED, those from before are kept: {why}"));
+        .map_or_else(|| "ok".to_owned(), |why| format!("REFUSED, the previous ones are in use: {why}"));
     let held: Vec<String> =
         status.held.iter().map(|held| format!("{} until {}", held.who, time::rfc3339(held.until_ms))).collect();
-    let held = if held.is_empty() { "nobody".to_owned() } else { held.join(", ") };
+    let held = if held.is_empty() { "none".to_owned() } else { held.join(", ") };
     let up = time::span(time::now_ms().saturating_sub(status.started_ms));
     let reasons: Vec<String> =
         health.reasons.iter().map(|Reason { trouble, detail }| format!("{}: {detail}", trouble.as_str())).collect();
@@ -70,12 +70,12 @@ fn text(status: &Status, health: &Health, url: Option<&str>) -> String {
     let rows = [
         ("daemon", format!("pid {pid}, version {version}, up {up}")),
         ("ready", output::clean(&ready_word)),
-        ("http", url.unwrap_or("it does not listen").to_owned()),
+        ("http", url.unwrap_or("off").to_owned()),
         ("node", node.to_string()),
         ("log", format!("{pos} ops")),
         ("steps", format!("{running} running, {ready} ready in memory")),
-        ("clients", format!("{clients} connected, {waiting} wait for a task")),
-        ("starvation", format!("{low_starvation_count} times a lower lane was forced")),
+        ("clients", format!("{clients} connected, {waiting} waiting for a task")),
+        ("starvation", format!("a lower priority was forced {low_starvation_count} times")),
         ("held", held),
         ("settings", output::clean(&settings)),
         ("alert", status.alert.clone().unwrap_or_else(|| "none".to_owned())),

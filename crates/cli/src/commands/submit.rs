@@ -27,8 +27,8 @@ Examples:
 `relaymesh agent list` lists the agents.
 
 Submitting an equal request again returns the task that exists, and says so; `--new` runs it again.
-With `--key` or `--request-id`, a repeated submit always returns the same task, and a different request
-with that key is refused.";
+With `--key` or `--request-id`, a repeated submit always returns the same task, and a different
+request with that key is refused.";
 
 /// Submit a task and print its id
 ///

@@ -22,12 +22,13 @@ Examples:
   relaymesh token create ci --scope rw --for team-a    create a token and print it once
   relaymesh token create watcher --scope ro --ttl 30d
   relaymesh token list                                 list tokens with their scope and expiry
-  relaymesh token rotate ci --overlap 24h              create another; the old one stays valid for a day
+  relaymesh token rotate ci --overlap 24h              replace it; the old one stays valid for a day
   relaymesh token revoke ci                            revoke it at once
 
-The HTTP API needs a token; the first one is in http-token in the root. Commands on this machine use the local socket
-and need no token.
-Scopes: ro reads; rw submits and changes tasks; admin also changes settings and tokens, and purges; agent is for one agent.";
+The HTTP API needs a token; the first one is in http-token in the root. Commands on this machine use
+the local socket and need no token.
+Scopes: ro reads; rw also submits and changes tasks; admin also changes settings and tokens, and
+purges; agent acts for one agent.";
 
 /// Manage tokens for the HTTP API
 #[derive(Debug, Subcommand)]
@@ -83,8 +84,8 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
             let until_ms = ttl.map(|ttl| now_ms.saturating_add(ttl));
             let made = change(context, |tokens| tokens.create(name.clone(), grant, until_ms, rand::random(), now_ms))?;
             let taken = || {
-                let error = Error::new(Code::Refused, format!("there is a token `{name}` already"));
-                error.hint(format!("`relaymesh token rotate {name}` makes another in its place"))
+                let error = Error::new(Code::Refused, format!("a token `{name}` already exists"));
+                error.hint(format!("replace it with `relaymesh token rotate {name}`"))
             };
             let made = made.ok_or_else(taken)?;
             note(context, "token.create", &name, Some(scope))?;
@@ -131,7 +132,7 @@ fn show(context: &Context, name: &Name, made: &str) {
         return output::value(&json!({ "name": name, "token": made }));
     }
     output::line(made);
-    output::note("note: it is shown this once; keep it where secrets are kept");
+    output::note("note: the token is shown only once; store it like a password");
 }
 
 fn list(context: &Context, now_ms: u64) -> Result<(), Error> {
@@ -147,11 +148,11 @@ fn list(context: &Context, now_ms: u64) -> Result<(), Error> {
         let until = match token.until_ms {
             Some(until_ms) if until_ms <= now_ms => "over".to_owned(),
             Some(until_ms) => time::rfc3339(until_ms),
-            None => "it is revoked".to_owned(),
+            None => "revoked".to_owned(),
         };
         let previous = token.pair.previous.and_then(|kept| kept.until_ms).filter(|until_ms| now_ms < *until_ms);
         let rotated = previous
-            .map_or_else(|| "-".to_owned(), |until_ms| format!("old one good until {}", time::rfc3339(until_ms)));
+            .map_or_else(|| "-".to_owned(), |until_ms| format!("old token valid until {}", time::rfc3339(until_ms)));
         let whose = token.grant.agent.as_ref().map_or_else(String::new, |agent| format!(" ({agent})"));
         let scope = format!("{}{whose}", token.grant.scope);
         let namespaces = token.grant.namespaces.as_ref().map_or_else(all, names);

@@ -23,8 +23,8 @@ pub(crate) struct Args {}
 pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     root::there(&context.root)?;
     if context.json || !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        let error = Error::new(Code::Usage, "`top` draws on a terminal, and this is none");
-        return Err(error.hint("`relaymesh status --json` and `relaymesh metrics` are for programs"));
+        let error = Error::new(Code::Usage, "`top` needs a terminal");
+        return Err(error.hint("for programs, use `relaymesh status --json` or `relaymesh metrics`"));
     }
     top::run(context).map(|()| Exit::Done)
 }

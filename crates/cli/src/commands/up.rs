@@ -51,13 +51,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     extra.extend(args.set.iter().map(|(name, value)| format!("--set={name}={value}")));
     let started = context.daemon(&extra)?;
     if started.was_there && !args.set.is_empty() {
-        output::note("note: the daemon that runs goes on with its own settings; --set counts when one is started");
+        output::note("note: a daemon is already running and keeps its settings; --set applies only to a new one");
     }
     let pid = started.client.pid();
     if context.json {
         output::value(&json!({ "pid": pid, "was_there": started.was_there }));
     } else {
-        let how = if started.was_there { "is up already" } else { "is up" };
+        let how = if started.was_there { "is already running" } else { "is running" };
         output::line(&format!("the daemon {how} (pid {pid})"));
     }
     Ok(Exit::Done)
@@ -65,6 +65,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 
 /// The two halves of `name=value`.
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| "a setting is name=value".to_owned())?;
+    let (name, value) = text.split_once('=').ok_or_else(|| "use NAME=VALUE".to_owned())?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

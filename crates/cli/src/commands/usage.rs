@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let agents = agents::read(&context.root)?;
     let all = spends.iter().fold(Amount::default(), |sum, spend| sum.plus(spend.amount));
-    // A budget is of one day, so it stands beside one day only.
+    // A budget is per day, so it is shown only for a single day.
     let budget = |name: &str| {
         let name = name.parse::<Name>().ok().filter(|_| args.days == 1)?;
         match args.by {

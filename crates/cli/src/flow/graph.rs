@@ -1,4 +1,4 @@
-//! Pictures of a flow: for a terminal, for documents, and for whoever would rather look.
+//! Pictures of a flow: for a terminal, for documents, and as an image.
 
 mod svg;
 
@@ -29,7 +29,7 @@ pub(crate) fn draw(schedule: &Schedule, format: Format) -> String {
     }
 }
 
-/// How many steps stand before each one, on the longest way. A compensation stands beside what it undoes.
+/// The column of each step: the length of the longest path to it. A compensation is in the column of the step it undoes.
 fn ranks(steps: &[StepSpec]) -> Vec<usize> {
     let mut ranks = vec![0; steps.len()];
     // The graph has no circles, so the ranks are right after as many rounds as there are steps, and mostly after two.

@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Request, Error> {
         },
     };
     if text.trim().is_empty() {
-        return Err(bad_flow("there is nothing in it").hint(EXAMPLE));
+        return Err(bad_flow("the flow is empty").hint(EXAMPLE));
     }
     let request: Request =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| bad(error.without_snippet(), text))?;
@@ -60,7 +60,7 @@ fn check_rounded(request: &Request, text: &str) -> Result<(), Error> {
             let became = digits.parse::<f64>().ok().filter(|_| is_whole);
             if became.is_some_and(|double| doubles.contains(&double.to_bits())) {
                 let before = line.split(literal).next().unwrap_or_default();
-                let message = format!("the number {literal} would be rounded: write it in quotes, as a text");
+                let message = format!("the number {literal} would be rounded: write it in quotes, as a string");
                 return Err(bad_flow(&message).at(place(text, number + 1, before.chars().count() + 1)));
             }
         }
@@ -95,8 +95,8 @@ fn bad(error: &YamlError, text: &str) -> Error {
     } else {
         let message = error.to_string();
         match without_place(&message) {
-            "expected mapping start" => bad_flow("a mapping is wanted here").hint(EXAMPLE),
-            said if said.starts_with("tabs ") => bad_flow(said).hint("YAML is indented with spaces, never with tabs"),
+            "expected mapping start" => bad_flow("expected a mapping").hint(EXAMPLE),
+            said if said.starts_with("tabs ") => bad_flow(said).hint("indent YAML with spaces, not tabs"),
             said => bad_flow(said),
         }
     };
@@ -106,13 +106,13 @@ fn bad(error: &YamlError, text: &str) -> Error {
 /// What there is too much of. The library has more bounds than are set here; none of them is smaller.
 fn too_much(breach: &BudgetBreach) -> String {
     if let BudgetBreach::Documents { .. } = breach {
-        "a file holds one flow, and another document begins here".to_owned()
+        "a file can contain only one flow, but another document begins here".to_owned()
     } else if let BudgetBreach::Depth { .. } = breach {
         format!("lists and mappings are nested more than {DEPTH_MAX} deep")
     } else if let BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } = breach {
         format!("there are more than {ALIASES_MAX} anchors or aliases")
     } else {
-        format!("it is too large for a flow: at most {NODES_MAX} values and keys are read")
+        format!("the flow is too large: the maximum is {NODES_MAX} values and keys")
     }
 }
 

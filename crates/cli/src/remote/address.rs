@@ -13,24 +13,24 @@ impl Address {
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let usage = |why: &str| {
             let shown: String = text.split('@').next_back().unwrap_or_default().chars().take(100).collect();
-            Error::new(Code::Usage, format!("`{shown}` is not where a daemon is: {why}"))
-                .hint("a URL is https://HOST:PORT, or http://127.0.0.1:PORT on this machine")
+            Error::new(Code::Usage, format!("`{shown}` is not the URL of a daemon: {why}"))
+                .hint("use https://HOST:PORT, or http://127.0.0.1:PORT on this machine")
         };
         let url = Url::parse(text).map_err(|error| usage(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(usage("it is neither https:// nor http://"));
+            return Err(usage("it must begin with https:// or http://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(usage(
-                "a name or a password in a URL is in logs; the token comes by RELAYMESH_TOKEN or --token-file",
+                "a user name or password in a URL ends up in logs; pass the token by RELAYMESH_TOKEN or --token-file",
             ));
         }
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
-            return Err(usage("there is something after the host"));
+            return Err(usage("it must end after the host and port"));
         }
         let address = Self(url);
         if address.is_plain() && !address.is_here() {
-            let message = format!("{address} is another machine, and http:// shows the token to whoever is on the way");
+            let message = format!("{address} is another machine, and http:// would send the token unencrypted");
             return Err(Error::new(Code::InTheClear, message));
         }
         Ok(address)

@@ -64,7 +64,7 @@ impl From<Problem> for Error {
 /// The error that a problem document tells of.
 pub(crate) fn problem(document: &Value) -> Error {
     let said = Problem::deserialize(document);
-    said.map_or_else(|_| Error::new(Code::Internal, "something failed, and the daemon does not say why"), Error::from)
+    said.map_or_else(|_| Error::new(Code::Internal, "the daemon reported an error without a message"), Error::from)
 }
 
 impl Remote {
@@ -77,7 +77,7 @@ impl Remote {
     ) -> Result<Self, Error> {
         let address = Address::parse(url)?;
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| Error::new(Code::NotAuthenticated, "the token has characters that no token has"))?;
+            .map_err(|_| Error::new(Code::NotAuthenticated, "the token has invalid characters"))?;
         bearer.set_sensitive(true);
         let mut headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
         if let Some(context) = asked_in.and_then(|context| HeaderValue::from_str(&context.to_string()).ok()) {
@@ -131,7 +131,7 @@ impl Remote {
             let mut bytes = Vec::new();
             while let Some(part) = response.chunk().await.map_err(|error| self.trouble(&error, is_write))? {
                 if bytes.len() + part.len() > ANSWER_BYTES_MAX {
-                    return Err(self.nonsense(&"the answer has no end"));
+                    return Err(self.nonsense(&"the answer is incomplete"));
                 }
                 bytes.extend_from_slice(&part);
             }
@@ -148,8 +148,8 @@ impl Remote {
         }
         let bytes = response.bytes().await.map_err(|error| self.trouble(&error, is_write))?;
         let said = serde_json::from_slice::<Problem>(&bytes);
-        let error = said.map_or_else(|_| self.nonsense(&format!("it answers {status}")), Error::from);
-        let hint = "RELAYMESH_TOKEN holds the token, or `--token-file` names its file";
+        let error = said.map_or_else(|_| self.nonsense(&format!("it answered with status {status}")), Error::from);
+        let hint = "set RELAYMESH_TOKEN, or name a file with `--token-file`";
         Err(if error.code == Code::NotAuthenticated { error.hint(hint) } else { error })
     }
 
@@ -161,14 +161,14 @@ impl Remote {
     fn trouble(&self, error: &reqwest::Error, is_write: bool) -> Error {
         let (at, cause) = (&self.address, cause(error));
         if is_write && !error.is_connect() {
-            return Error::new(Code::DaemonGone, format!("no answer came from {at}: {cause}"));
+            return Error::new(Code::DaemonGone, format!("no answer from {at}: {cause}"));
         }
         let error = Error::new(Code::Unreachable, format!("no daemon answers at {at}: {cause}"));
-        if cause.contains("certificate") { error.hint("`--ca FILE` names a certificate to trust") } else { error }
+        if cause.contains("certificate") { error.hint("trust its certificate with `--ca FILE`") } else { error }
     }
 
     fn nonsense(&self, why: &dyn fmt::Display) -> Error {
-        let message = format!("what answers at {} is no RelayMesh, or another version of it: {why}", self.address);
+        let message = format!("the server at {} is not RelayMesh, or has another version: {why}", self.address);
         Error::new(Code::Unreachable, message)
     }
 }
@@ -206,10 +206,10 @@ fn client(address: &Address, headers: HeaderMap, ca: Option<&Path>) -> Result<Cl
 fn certificates(file: &Path) -> Result<Vec<Certificate>, Error> {
     let pem = read_file(file)?;
     let wrong = |why: &dyn fmt::Display| {
-        Error::new(Code::Usage, format!("{} holds no certificate in PEM: {why}", file.display()))
+        Error::new(Code::Usage, format!("{} is not a certificate in PEM format: {why}", file.display()))
     };
     let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error))?;
-    if found.is_empty() { Err(wrong(&"there is none in it")) } else { Ok(found) }
+    if found.is_empty() { Err(wrong(&"it contains no certificate")) } else { Ok(found) }
 }
 
 /// A file that an argument names.

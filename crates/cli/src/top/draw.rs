@@ -1,4 +1,4 @@
-//! The screen. Colour stands beside a word, never for it.
+//! The screen. Colour is shown with a word, never instead of it.
 
 use super::{
     seen::{Agent, Running, Seen},
@@ -14,16 +14,16 @@ use ratatui::{
 };
 
 const HELP: &str = "
- q, Esc      leave
- ?           this help, and away again
- up, down    through the steps; PageUp, PageDown, Home, End
- f           show what has this in its name, task id or namespace;
-             Enter keeps it, Esc clears it
+ q, Esc      quit
+ ?           show or hide this help
+ up, down    scroll the steps; also PageUp, PageDown, Home, End
+ f           filter by step name, task id or namespace;
+             Enter keeps the filter, Esc clears it
 
- running     steps that somebody holds a lease on, the longest first
- lanes       ready: could run now; later: tried again;
-             oldest: since when the oldest one waits
- tasks/s     tasks that ended in each of the last two minutes";
+ running     steps that a worker holds, longest running first
+ lanes       ready: can run now; later: waiting for a retry;
+             oldest: how long the oldest one has been waiting
+ tasks/s     tasks that ended, over the last two minutes";
 
 /// Draws it all. What is scrolled too far comes back.
 pub(super) fn draw(frame: &mut Frame<'_>, seen: &Seen, want: &mut Want, has_colour: bool) {
@@ -174,7 +174,7 @@ fn foot(want: &Want) -> Line<'static> {
         (false, false) => format!("   filter: {} (Esc clears it)", want.filter),
         (false, true) => String::new(),
     };
-    Line::styled(format!("q leave   ? help   up/down scroll   f filter{filter}"), dim())
+    Line::styled(format!("q quit   ? help   up/down scroll   f filter{filter}"), dim())
 }
 
 fn help(frame: &mut Frame<'_>) {

@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context) -> Result<(), Error> {
     let mut looker = Looker::new(context)?;
     let ended = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&ended);
-    // Whoever is told to end leaves the terminal as it was.
+    // A signal to end must leave the terminal as it was.
     ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
         .map_err(|error| Error::new(Code::Internal, error.to_string()))?;
     let mut terminal = ratatui::try_init().map_err(|error| failed(&error))?;

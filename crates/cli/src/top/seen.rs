@@ -153,7 +153,7 @@ impl Looker {
         }))
     }
 
-    /// Those of the root's file, and whoever else runs something.
+    /// Agents of agents.toml, and others that run something.
     fn agents(&mut self) -> Result<Vec<Agent>, Error> {
         let mut running: BTreeMap<String, u64> = self.reader.running_by_agent()?;
         let known = agents::read(&self.context.root)?;
@@ -171,7 +171,7 @@ impl Looker {
             })
             .collect();
         found.extend(running.into_iter().map(|(name, running)| Agent { name, running, limit: None, held: None }));
-        // Whoever is held or busy first: the others have nothing to tell.
+        // Held and busy agents come first.
         found.sort_by(|one, other| {
             let rank = |agent: &Agent| (agent.held.is_none(), std::cmp::Reverse(agent.running));
             rank(one).cmp(&rank(other)).then_with(|| one.name.cmp(&other.name))
@@ -181,5 +181,5 @@ impl Looker {
 }
 
 fn no_daemon() -> Error {
-    Error::new(Code::NoDaemon, "no daemon runs, so there is nothing to watch")
+    Error::new(Code::NoDaemon, "no daemon is running, so there is nothing to watch")
 }

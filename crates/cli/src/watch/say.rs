@@ -17,11 +17,11 @@ pub(super) fn begun(how: Begin, task: &Shown) -> String {
         Begin::Accepted => format!("accepted {id} ({name}, {steps} step{})", if steps == 1 { "" } else { "s" }),
         Begin::Merged => merged(id),
         Begin::Found => format!("waiting for {id} ({name})"),
-        Begin::Redriven => format!("trying {id} ({name}) again"),
+        Begin::Redriven => format!("retrying {id} ({name})"),
     }
 }
 
-/// What a repeated submit is told (D5).
+/// The message for a repeated submit (D5).
 pub(crate) fn merged(id: TaskId) -> String {
     format!("already submitted as {id}; `--new` runs it again")
 }
@@ -70,14 +70,12 @@ pub(super) fn ended(task: &Shown, since: Duration) -> String {
     let took = time::span(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
     let mut text = format!("{} {} ({}) in {took}", with_symbol(task.status), task.task, task.name);
     if let Some(step) = task.failing() {
-        let error = step.error.as_deref().unwrap_or("no reason was given");
+        let error = step.error.as_deref().unwrap_or("no error message was given");
         text += &format!("\n  step `{}` is {}: {}", step.step, step.status, output::clean(error));
     }
     if matches!(task.status, Status::Failed | Status::DeadLetter | Status::Cancelled) {
-        text += &format!(
-            "\n  `relaymesh task show {0} --history` tells more; `relaymesh task retry {0}` tries again",
-            task.task
-        );
+        text +=
+            &format!("\n  details: `relaymesh task show {0} --history`; retry: `relaymesh task retry {0}`", task.task);
     }
     text
 }
@@ -96,12 +94,12 @@ pub(super) fn blocked(task: &Shown) -> String {
     let ask = |step: &ShownStep| {
         let (name, asks) = (&step.step, asks(step));
         format!(
-            "\n  step `{name}` asks: {}\n  `relaymesh approve {id} {name}` or `relaymesh deny {id} {name}`",
+            "\n  step `{name}` asks: {}\n  decide with `relaymesh approve {id} {name}` or `relaymesh deny {id} {name}`",
             output::clean(asks)
         )
     };
     let asks: String = task.waiting().map(ask).collect();
-    format!("{id} waits for approval{asks}\n  then `relaymesh task wait {id}` goes on")
+    format!("{id} waits for an approval{asks}")
 }
 
 pub(super) fn blocked_json(task: &Shown) -> Value {

@@ -64,7 +64,7 @@ pub(crate) fn named(ran: &Ran) -> Result<String, String> {
     let has_hint = error["hints"].as_array().is_some_and(|hints| !hints.is_empty());
     let message = error["message"].as_str().unwrap_or_default();
     let says_what_to_do =
-        ["`relaymesh", "Put ", "put ", "move it away", "close it", "start again", "make room", "run as"];
+        ["`relaymesh", "Put ", "put ", "move it away", "close it", "restart", "free some space", "run as"];
     if !has_hint && !says_what_to_do.iter().any(|words| message.contains(words)) {
         return Err(format!("an error that does not say what to do: {ran}"));
     }

@@ -80,7 +80,7 @@ pub(super) fn path<'a>(root: &Root, keys: &[Key], values: &'a Values) -> Result<
     };
     let mut told = root.to_string();
     for key in keys {
-        let Cow::Borrowed(value) = found else { return Err(EvalError(format!("{told} has no parts"))) };
+        let Cow::Borrowed(value) = found else { return Err(EvalError(format!("{told} has no fields or items"))) };
         found = Cow::Borrowed(inside(value, key, &told)?);
         if told.len() < PATH_TOLD_MAX {
             told.push_str(&key.to_string());
@@ -97,9 +97,9 @@ fn inside<'a>(value: &'a Value, key: &Key, told: &str) -> Result<&'a Value, Eval
             let known: Vec<String> = map.keys().take(FIELDS_TOLD_MAX).map(|key| short(key)).collect();
             EvalError(format!("{told} has no `{}`; it has: {}{more}", short(field), known.join(", ")))
         }),
-        (Value::Array(items), Key::At(at)) => {
-            items.get(*at).ok_or_else(|| EvalError(format!("{told} has {} items; there is no [{at}]", items.len())))
-        }
+        (Value::Array(items), Key::At(at)) => items
+            .get(*at)
+            .ok_or_else(|| EvalError(format!("{told} has {} items, so [{at}] does not exist", items.len()))),
         (other, key) => Err(EvalError(format!("{told} is {}; it has no {key}", kind(other)))),
     }
 }
@@ -162,7 +162,7 @@ fn order(left: &Value, right: &Value) -> Result<Ordering, EvalError> {
         _ => None,
     };
     found.ok_or_else(|| {
-        EvalError(format!("{} and {} have no order: compare two numbers or two texts", kind(left), kind(right)))
+        EvalError(format!("{} and {} cannot be compared: compare two numbers or two strings", kind(left), kind(right)))
     })
 }
 
@@ -203,7 +203,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }

@@ -88,5 +88,5 @@ fn quoted(rest: &str, quote: char, at: usize) -> Result<(Token, usize), Error> {
             c => text.push(c),
         }
     }
-    Err(Error { at, message: format!("the text that begins here does not end: {quote} is missing") })
+    Err(Error { at, message: format!("the string that begins here does not end: {quote} is missing") })
 }

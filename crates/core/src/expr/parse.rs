@@ -10,14 +10,14 @@ use serde_json::Value;
 
 pub(super) fn parse(text: &str) -> Result<Node, Error> {
     if text.len() > EXPR_BYTES_MAX {
-        let message = format!("it is {} bytes long; at most {EXPR_BYTES_MAX} are possible", text.len());
+        let message = format!("it has {} bytes; the maximum is {EXPR_BYTES_MAX}", text.len());
         return Err(Error { at: 1, message });
     }
     let mut parser = Parser { tokens: tokens(text)?, next: 0, end: text.chars().count() + 1, depth: 0 };
     let node = parser.or()?;
     match parser.tokens.get(parser.next) {
         None => Ok(node),
-        Some((at, token)) => Err(Error { at: *at, message: format!("{} was not expected here", told(token)) }),
+        Some((at, token)) => Err(Error { at: *at, message: format!("unexpected {}", told(token)) }),
     }
 }
 
@@ -84,10 +84,8 @@ impl Parser {
             Some(Token::Number(number)) => Ok(Node::Value(Value::Number(number))),
             Some(Token::Text(text)) => Ok(Node::Value(Value::String(text))),
             Some(Token::Word(word)) => self.word(&word, at),
-            Some(other @ Token::Sign(_)) => {
-                Err(Error { at, message: format!("{} was not expected here", told(&other)) })
-            }
-            None => Err(Error { at, message: "something is missing here".to_owned() }),
+            Some(other @ Token::Sign(_)) => Err(Error { at, message: format!("unexpected {}", told(&other)) }),
+            None => Err(Error { at, message: "unexpected end".to_owned() }),
         }
     }
 
@@ -106,7 +104,7 @@ impl Parser {
             other => {
                 let other = short(other);
                 let message =
-                    format!("`{other}` is not known: there are steps, input, item and index; a text stands in quotes");
+                    format!("`{other}` is not known: use steps, input, item or index, and put strings in quotes");
                 Err(Error { at, message })
             }
         }
@@ -118,7 +116,7 @@ impl Parser {
         let name = match self.key()? {
             Some(Key::Field(name)) => name,
             Some(Key::At(_)) | None => {
-                let message = "a step's name belongs here: steps.NAME.result, or steps[\"NAME\"].result".to_owned();
+                let message = "expected the name of a step: steps.NAME.result, or steps[\"NAME\"].result".to_owned();
                 return Err(Error { at, message });
             }
         };
@@ -136,7 +134,10 @@ impl Parser {
     fn call(&mut self, word: &str, at: usize) -> Result<Node, Error> {
         let Some((_, function, arity)) = Function::ALL.into_iter().find(|(name, ..)| *name == word) else {
             let known = Function::ALL.map(|(name, ..)| name).join(", ");
-            return Err(Error { at, message: format!("there is no function `{}`; there are {known}", short(word)) });
+            return Err(Error {
+                at,
+                message: format!("there is no function `{}`; the functions are {known}", short(word)),
+            });
         };
         let arguments = self.list(")")?;
         if arguments.len() != arity {
@@ -144,7 +145,10 @@ impl Parser {
             return Err(Error { at, message });
         }
         if matches!(function, Function::Has | Function::Default) && !matches!(arguments[0], Node::Path { .. }) {
-            return Err(Error { at, message: format!("`{word}` asks for a path first, such as input.name") });
+            return Err(Error {
+                at,
+                message: format!("`{word}` needs a path as its first argument, such as input.name"),
+            });
         }
         Ok(Node::Call(function, arguments))
     }
@@ -176,7 +180,10 @@ impl Parser {
             let at = self.at();
             return match self.take() {
                 Some(Token::Word(word)) => Ok(Some(Key::Field(word))),
-                _ => Err(Error { at, message: "a name must follow the dot; others stand in [\"…\"]".to_owned() }),
+                _ => Err(Error {
+                    at,
+                    message: "expected a name after the dot; write other names as [\"…\"]".to_owned(),
+                }),
             };
         }
         if !self.takes("[") {
@@ -189,7 +196,7 @@ impl Parser {
             Some(Token::Word(_) | Token::Sign(_)) | None => None,
         };
         let key =
-            key.ok_or_else(|| Error { at, message: "a place from 0, or a name in quotes, belongs here".to_owned() })?;
+            key.ok_or_else(|| Error { at, message: "expected an index from 0, or a name in quotes".to_owned() })?;
         self.expect("]")?;
         Ok(Some(key))
     }
@@ -223,7 +230,7 @@ fn told(token: &Token) -> String {
     match token {
         Token::Word(word) => format!("`{}`", short(word)),
         Token::Number(number) => format!("`{number}`"),
-        Token::Text(_) => "a text".to_owned(),
+        Token::Text(_) => "a string".to_owned(),
         Token::Sign(sign) => format!("`{sign}`"),
     }
 }

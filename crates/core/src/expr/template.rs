@@ -118,7 +118,7 @@ fn fill_text(text: &str, values: &Values, room: &mut usize) -> Result<Value, Eva
 fn take(room: &mut usize, size: usize) -> Result<(), EvalError> {
     *room = room.checked_sub(size).ok_or_else(|| {
         EvalError(format!(
-            "what is filled in is longer than {CONTENT_BYTES_MAX} bytes: pass the path of a file instead"
+            "the value to fill in is longer than {CONTENT_BYTES_MAX} bytes: pass the path of a file instead"
         ))
     })?;
     Ok(())
@@ -149,7 +149,7 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, BadTemplate> {
             continue;
         }
         let end = closing(rest).ok_or_else(|| {
-            let message = "`}}` is missing; a `${{` that is meant as it stands is written `$${{`".to_owned();
+            let message = "`}}` is missing; to write a literal `${{`, use `$${{`".to_owned();
             bad(rest, Error { at: rest.chars().count() + 1, message })
         })?;
         let inner = &rest[..end];

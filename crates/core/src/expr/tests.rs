@@ -68,24 +68,21 @@ fn expressions_come_to_what_they_say() {
 #[test]
 fn what_cannot_be_read_is_refused_where_it_stands() {
     for (text, expected) in [
-        ("", "something is missing here (character 1)"),
-        ("input.", "a name must follow the dot; others stand in [\"…\"] (character 7)"),
-        (
-            "inptu.x",
-            "`inptu` is not known: there are steps, input, item and index; a text stands in quotes (character 1)",
-        ),
-        ("steps", "a step's name belongs here: steps.NAME.result, or steps[\"NAME\"].result (character 6)"),
+        ("", "unexpected end (character 1)"),
+        ("input.", "expected a name after the dot; write other names as [\"…\"] (character 7)"),
+        ("inptu.x", "`inptu` is not known: use steps, input, item or index, and put strings in quotes (character 1)"),
+        ("steps", "expected the name of a step: steps.NAME.result, or steps[\"NAME\"].result (character 6)"),
         ("steps.a", "`.result` or `.status` must follow steps.a (character 8)"),
         ("steps.a.reslut", "`.result` or `.status` must follow steps.a (character 8)"),
         ("input.a = 1", "`=` does not compare: write `==` (character 9)"),
         ("1 + 2", "`+`: an expression does not calculate; let a step do that (character 3)"),
         ("(input.a", "`)` is missing here (character 9)"),
-        ("'open", "the text that begins here does not end: ' is missing (character 1)"),
-        ("size(input)", "there is no function `size`; there are length, contains, has, default (character 1)"),
+        ("'open", "the string that begins here does not end: ' is missing (character 1)"),
+        ("size(input)", "there is no function `size`; the functions are length, contains, has, default (character 1)"),
         ("length()", "`length` takes 1 arguments, not 0 (character 1)"),
-        ("has(1 == 1)", "`has` asks for a path first, such as input.name (character 1)"),
-        ("input.a input.b", "`input` was not expected here (character 9)"),
-        ("input[x]", "a place from 0, or a name in quotes, belongs here (character 7)"),
+        ("has(1 == 1)", "`has` needs a path as its first argument, such as input.name (character 1)"),
+        ("input.a input.b", "unexpected `input` (character 9)"),
+        ("input[x]", "expected an index from 0, or a name in quotes (character 7)"),
         ("ä", "`ä` has no meaning in an expression (character 1)"),
     ] {
         assert_eq!(eval(text), Err(expected.to_owned()), "{text}");
@@ -93,17 +90,17 @@ fn what_cannot_be_read_is_refused_where_it_stands() {
     let deep = format!("{}1{}", "(".repeat(200), ")".repeat(200));
     assert!(eval(&deep).unwrap_err().contains("nested more than"));
     assert!(eval(&"!".repeat(4000)).unwrap_err().contains("nested more than"));
-    assert!(eval(&"1".repeat(5000)).unwrap_err().contains("bytes long"));
+    assert!(eval(&"1".repeat(5000)).unwrap_err().contains("it has 5000 bytes; the maximum is"));
 }
 
 #[test]
 fn what_is_missing_is_an_error_that_says_what_is_there() {
     for (text, expected) in [
         ("steps.find-all.result.fiels", "steps.find-all.result has no `fiels`; it has: count, files, ok"),
-        ("steps.find-all.result.files[2]", "steps.find-all.result.files has 2 items; there is no [2]"),
-        ("input.name.first", "input.name is a text; it has no .first"),
+        ("steps.find-all.result.files[2]", "steps.find-all.result.files has 2 items, so [2] does not exist"),
+        ("input.name.first", "input.name is a string; it has no .first"),
         ("steps.other.result", "nothing is known of step `other`"),
-        ("input.name < 1", "a text and a number have no order: compare two numbers or two texts"),
+        ("input.name < 1", "a string and a number cannot be compared: compare two numbers or two strings"),
         ("length(1)", "a number has no length"),
     ] {
         assert_eq!(eval(text), Err(expected.to_owned()), "{text}");

@@ -143,7 +143,7 @@ fn priorities_have_one_name_and_one_number() {
     }
     assert_eq!((Priority::from_u8(3), Priority::default()), (None, Normal));
     let error = "urgent".parse::<Priority>().unwrap_err().to_string();
-    assert_eq!(error, "`urgent` is not a priority: it is one of high, normal, low");
+    assert_eq!(error, "`urgent` is not a priority: use high, normal or low");
     assert!("High".parse::<Priority>().is_err());
 }
 

@@ -13,6 +13,7 @@ use crate::{
     id::{LeaseToken, NodeId, RepositoryId},
     name::Name,
     op::{About, Header, HeldLock, Scope},
+    utc::Utc,
 };
 
 /// What is to be done because an op took effect.
@@ -41,10 +42,10 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Nothing was ever locked there.
-    #[error("nothing was ever locked in this repository")]
+    #[error("this repository has never had a lock")]
     NoRepository,
     /// The repository's name is not the one that the scope is derived from.
-    #[error("the op is about {scope}, and the repository that it names is {named}")]
+    #[error("the op is for {scope}, but the repository that it names is {named}")]
     OtherRepository {
         /// What the op is about.
         scope: Scope,
@@ -52,7 +53,7 @@ pub enum Refusal {
         named: RepositoryId,
     },
     /// The acquire cites an op that is not older than itself (D19).
-    #[error("the acquire is dated {dated}, but its author had already seen {seen}")]
+    #[error("the acquire has the time {}, but its author had already seen an op of {}", Utc(.dated.wall_ms), Utc(.seen.wall_ms))]
     BackDated {
         /// The acquire's time.
         dated: Hlc,
@@ -60,13 +61,17 @@ pub enum Refusal {
         seen: Hlc,
     },
     /// Too short or too long.
-    #[error("a lock lasts from {TTL_MS_MIN} to {TTL_MS_MAX} ms, not {found} ms")]
+    #[error("a lock can last from {TTL_MS_MIN} to {TTL_MS_MAX} ms, not {found} ms")]
     Ttl {
         /// What was asked for.
         found: u64,
     },
     /// Somebody holds a lock that overlaps.
-    #[error("`{key}` is held ({mode}) by {holder} on {owner} with fence {fence} until {deadline_ms}{}", more(*.others))]
+    #[error(
+        "`{key}` is held ({mode}) by {holder} on {owner} with fence {fence} until {}{}",
+        Utc(*.deadline_ms),
+        more(*.others)
+    )]
     Conflict {
         /// What is held: not necessarily what was asked for.
         key: Key,
@@ -84,7 +89,7 @@ pub enum Refusal {
         others: usize,
     },
     /// The token is the one of another lock.
-    #[error("the token is in use: {holder} holds `{key}` with it; make one token for each lock")]
+    #[error("the token is in use: {holder} holds `{key}` with it; use a new token for each lock")]
     TokenInUse {
         /// What is held with it.
         key: Key,
@@ -92,13 +97,13 @@ pub enum Refusal {
         holder: Name,
     },
     /// The repository has as many locks as it may.
-    #[error("the repository has {count} locks that are held, {LOCKS_MAX} are allowed")]
+    #[error("the repository has {count} held locks; the maximum is {LOCKS_MAX}")]
     TooMany {
         /// How many are held.
         count: usize,
     },
     /// The author does not hold the lock any more, or never did.
-    #[error("rejected_fenced: the word came with fence {given}; {}", found_fence(*.found, *.newest))]
+    #[error("rejected_fenced: the call has fence {given}; {}", found_fence(*.found, *.newest))]
     Fenced {
         /// The fence that was shown.
         given: u64,
@@ -108,7 +113,7 @@ pub enum Refusal {
         newest: u64,
     },
     /// The lock's time has not run out.
-    #[error("the lock on `{key}` runs until {deadline_ms} (now {now_ms})")]
+    #[error("the lock on `{key}` runs until {} (now {})", Utc(*.deadline_ms), Utc(*.now_ms))]
     Runs {
         /// What is locked.
         key: Key,
@@ -118,7 +123,7 @@ pub enum Refusal {
         now_ms: u64,
     },
     /// A repository is never purged: its counter must outlive everything (D22).
-    #[error("a repository is never purged: its fences would start again (the newest is {fence})")]
+    #[error("a repository cannot be purged: its fences would start again (the newest is {fence})")]
     NeverPurged {
         /// The newest fence.
         fence: u64,
@@ -132,13 +137,13 @@ pub enum Refusal {
 }
 
 fn more(others: usize) -> String {
-    if others == 0 { String::new() } else { format!(", and {others} more are in the way") }
+    if others == 0 { String::new() } else { format!(", and {others} more locks conflict") }
 }
 
 fn found_fence(found: Option<u64>, newest: u64) -> String {
     match found {
         Some(found) => format!("the lock has fence {found}"),
-        None => format!("there is no such lock any more, and the repository is at fence {newest}"),
+        None => format!("the lock no longer exists, and the repository is at fence {newest}"),
     }
 }
 

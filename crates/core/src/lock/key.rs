@@ -33,7 +33,7 @@ pub enum KeyError {
     #[error("the key is empty")]
     Empty,
     /// Too many bytes.
-    #[error("{what} has {bytes} bytes, {max} are allowed")]
+    #[error("{what} has {bytes} bytes; the maximum is {max}")]
     TooLong {
         /// What is too long.
         what: &'static str,
@@ -43,39 +43,39 @@ pub enum KeyError {
         max: usize,
     },
     /// Too many parts.
-    #[error("the key has {parts} parts, {PARTS_MAX} are allowed")]
+    #[error("the key has {parts} parts; the maximum is {PARTS_MAX}")]
     TooDeep {
         /// How many it has.
         parts: usize,
     },
     /// A slash at the start, at the end, or after another one.
-    #[error("`{key}` has an empty part: write no slash at the start, at the end, or after another one")]
+    #[error("`{key}` has an empty part: remove slashes at its start and end, and double slashes")]
     EmptyPart {
         /// The key.
         key: String,
     },
     /// It leads up.
-    #[error("`{key}` has a part `..`: a key names what is locked and does not lead out of it")]
+    #[error("`{key}` has a part `..`, which a key cannot have")]
     Up {
         /// The key.
         key: String,
     },
     /// `**` beside something else.
-    #[error("`{part}` is not a part of a key: `**` stands alone between slashes")]
+    #[error("`{part}` is not a valid part of a key: `**` must be a whole part, between slashes")]
     DeepBeside {
         /// The part.
         part: String,
     },
     /// A character that means something elsewhere and nothing here.
     #[error(
-        "{found:?} is not possible here: of globs there are `*`, `?` and `**`, so write `?` in its place; paths have `/`"
+        "{found:?} is not possible in a key: globs have `*`, `?` and `**`, so write `?` in its place; paths have `/`"
     )]
     Unsupported {
         /// The character.
         found: char,
     },
     /// On the log it is written differently.
-    #[error("`{key}` is not in its one spelling, which is `{expected}`")]
+    #[error("`{key}` is not in canonical form, which is `{expected}`")]
     Spelling {
         /// What was found.
         key: String,

@@ -13,6 +13,8 @@ use crate::{
     id::{MessageId, NodeId, ThreadId, WorkerId},
     name::Name,
     op::{About, Header, Hold},
+    task::lease::stale,
+    utc::Utc,
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -78,7 +80,7 @@ pub enum Refusal {
         message: MessageId,
     },
     /// A second message with the same id.
-    #[error("{message} was sent already and is {found}")]
+    #[error("{message} was already sent and is {found}")]
     MessageExists {
         /// The message.
         message: MessageId,
@@ -86,22 +88,22 @@ pub enum Refusal {
         found: State,
     },
     /// The thread has as many messages as it may.
-    #[error("the thread has {count} messages, {MESSAGES_MAX} are allowed; begin another one")]
+    #[error("the thread has {count} messages; the maximum is {MESSAGES_MAX}: start a new thread")]
     ThreadFull {
         /// How many there are.
         count: usize,
     },
     /// Never, or far too often.
-    #[error("a message is delivered from 1 to {DELIVERIES_MAX} times, not {found}")]
+    #[error("a message can be delivered 1 to {DELIVERIES_MAX} times, not {found}")]
     Deliveries {
         /// What was asked for.
         found: u32,
     },
     /// It would be too old before anybody could read it.
-    #[error("a message that lives 0 ms is too old at once")]
+    #[error("a message with a lifetime of 0 ms would expire at once")]
     NoTtl,
     /// The transition table has no such move.
-    #[error("{message} is {found}: {verb:?} is not possible there")]
+    #[error("{message} is {found}: {verb:?} is not possible in this state")]
     NotPossible {
         /// The message.
         message: MessageId,
@@ -121,7 +123,7 @@ pub enum Refusal {
         found: Name,
     },
     /// It is not due yet.
-    #[error("{message} is not due before {due_ms} (now {now_ms})")]
+    #[error("{message} is not due before {} (now {})", Utc(*.due_ms), Utc(*.now_ms))]
     NotDue {
         /// The message.
         message: MessageId,
@@ -131,7 +133,7 @@ pub enum Refusal {
         now_ms: u64,
     },
     /// It is too old, and nobody has said so yet.
-    #[error("{message} was to be read before {expires_ms} (now {now_ms})")]
+    #[error("{message} expired at {} (now {})", Utc(*.expires_ms), Utc(*.now_ms))]
     TooOld {
         /// The message.
         message: MessageId,
@@ -153,7 +155,7 @@ pub enum Refusal {
         now_ms: u64,
     },
     /// Another worker has it.
-    #[error("{message} is with {worker} (epoch {epoch}) until {deadline_ms}")]
+    #[error("{message} is held by {worker} (epoch {epoch}) until {}", Utc(*.deadline_ms))]
     Held {
         /// The message.
         message: MessageId,
@@ -165,7 +167,7 @@ pub enum Refusal {
         deadline_ms: u64,
     },
     /// The author does not have the message any more, or never did (D7).
-    #[error("rejected_fenced: {message} is {found} at epoch {epoch}; the word came from epoch {given}")]
+    #[error("rejected_fenced: {message} is {found}: {}", stale(*.found == State::Processing, *.epoch, *.given))]
     Fenced {
         /// The message.
         message: MessageId,
@@ -177,7 +179,7 @@ pub enum Refusal {
         given: u32,
     },
     /// The delivery cites an op that is not older than itself (D19).
-    #[error("the delivery is dated {dated}, but its author had already seen {seen}")]
+    #[error("the delivery has the time {}, but its author had already seen an op of {}", Utc(.dated.wall_ms), Utc(.seen.wall_ms))]
     BackDated {
         /// The delivery's time.
         dated: Hlc,
@@ -185,7 +187,7 @@ pub enum Refusal {
         seen: Hlc,
     },
     /// The lease has not run out.
-    #[error("the lease on {message} runs until {deadline_ms} (now {now_ms})")]
+    #[error("the lease on {message} runs until {} (now {})", Utc(*.deadline_ms), Utc(*.now_ms))]
     LeaseRuns {
         /// The message.
         message: MessageId,
@@ -195,7 +197,7 @@ pub enum Refusal {
         now_ms: u64,
     },
     /// Only the node that owns the lease may say this.
-    #[error("{message} is leased by {owner}; {author} cannot speak for it")]
+    #[error("{message} is leased by {owner}, not by {author}")]
     NotOwner {
         /// The message.
         message: MessageId,
@@ -205,7 +207,7 @@ pub enum Refusal {
         author: NodeId,
     },
     /// A message has not come to rest.
-    #[error("{message} is {found}: only a thread in which nothing waits can be purged")]
+    #[error("{message} is {found}: only a thread without waiting messages can be purged")]
     NotAtRest {
         /// The first such message.
         message: MessageId,
@@ -221,7 +223,11 @@ pub enum Refusal {
 }
 
 fn lives(expires_ms: u64, now_ms: u64) -> String {
-    if expires_ms == 0 { "never too old".to_owned() } else { format!("lives until {expires_ms} (now {now_ms})") }
+    if expires_ms == 0 {
+        "never expires".to_owned()
+    } else {
+        format!("expires at {} (now {})", Utc(expires_ms), Utc(now_ms))
+    }
 }
 
 /// What a verb may know of the op that it applies.

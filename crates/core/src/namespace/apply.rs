@@ -5,13 +5,14 @@ use crate::{
     id::NamespaceId,
     name::Name,
     op::{About, Scope},
+    utc::Utc,
 };
 
 /// Why an op has no effect. It changed nothing; each says what was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It was made before.
-    #[error("the namespace is there: {author} made it at {created_ms}")]
+    #[error("the namespace already exists: {author} created it at {}", Utc(*.created_ms))]
     Exists {
         /// When.
         created_ms: u64,
@@ -19,13 +20,13 @@ pub enum Refusal {
         author: Name,
     },
     /// It is the one that nobody has to make.
-    #[error("the namespace `{DEFAULT}` is always there")]
+    #[error("the namespace `{DEFAULT}` always exists")]
     AlwaysThere,
     /// Nobody made it.
     #[error("there is no such namespace")]
     NoNamespace,
     /// The namespace's name is not the one that the scope is derived from.
-    #[error("the op is about {scope}, and the namespace that it names is {named}")]
+    #[error("the op is for {scope}, but the namespace that it names is {named}")]
     OtherNamespace {
         /// What the op is about.
         scope: Scope,
@@ -33,19 +34,19 @@ pub enum Refusal {
         named: NamespaceId,
     },
     /// Too many words about it.
-    #[error("{chars} characters about a namespace are too many: {ABOUT_CHARS_MAX} are allowed")]
+    #[error("the description of a namespace has {chars} characters; the maximum is {ABOUT_CHARS_MAX}")]
     TooLong {
         /// How many.
         chars: usize,
     },
     /// The words about it are more than a line of text.
-    #[error("{found:?} is not possible in what is said about a namespace: write one line of text")]
+    #[error("the description of a namespace must be one line of text, without {found:?}")]
     NotOneLine {
         /// The first character that is no text.
         found: char,
     },
     /// What lies in it carries its name.
-    #[error("a namespace is never purged")]
+    #[error("a namespace cannot be purged")]
     NeverPurged,
 }
 

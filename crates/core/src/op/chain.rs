@@ -81,7 +81,7 @@ pub enum Break {
         expected: u64,
     },
     /// The op's time is not after the time of the one before it.
-    #[error("op {pos} is dated {found}, not after the op before it ({before})")]
+    #[error("op {pos} has the stamp {found}, which is not later than that of the op before it, {before}")]
     Time {
         /// Where it lies.
         pos: u64,

@@ -2,8 +2,8 @@
 
 use super::table::{Status, Verb};
 use super::{
-    approve, artifact, body::Body, cancel, claim, complete, expire, fail, fan_out, graph, pass, redrive, skip,
-    state::TaskRows, submit, timeout, yields,
+    approve, artifact, body::Body, cancel, claim, complete, expire, fail, fan_out, graph, lease::stale, pass, redrive,
+    skip, state::TaskRows, submit, timeout, yields,
 };
 use crate::{
     hash::Hash,
@@ -11,6 +11,7 @@ use crate::{
     id::{NodeId, TaskId, WorkerId},
     name::Name,
     op::About,
+    utc::Utc,
 };
 
 /// What is to be done because an op took effect. All of it can be derived from the rows again, so that a restart
@@ -57,7 +58,7 @@ pub enum Refusal {
     #[error("there is no such task")]
     NoTask,
     /// A second submit with the same task id.
-    #[error("the task exists already")]
+    #[error("the task already exists")]
     TaskExists,
     /// The graph cannot be run.
     #[error(transparent)]
@@ -71,7 +72,7 @@ pub enum Refusal {
         count: usize,
     },
     /// The transition table has no such move.
-    #[error("step `{name}` is {found}: {verb:?} is not possible there")]
+    #[error("step `{name}` is {found}: {verb:?} is not possible in this state")]
     NotPossible {
         /// The step.
         name: Name,
@@ -87,7 +88,7 @@ pub enum Refusal {
         name: Name,
     },
     /// The retry is not due yet.
-    #[error("step `{name}` is not due before {due_ms} (now {now_ms})")]
+    #[error("step `{name}` is not due before {} (now {})", Utc(*.due_ms), Utc(*.now_ms))]
     NotDue {
         /// The step.
         name: Name,
@@ -97,7 +98,7 @@ pub enum Refusal {
         now_ms: u64,
     },
     /// Another worker holds the step.
-    #[error("step `{name}` is held by {worker} (epoch {epoch}) until {deadline_ms}")]
+    #[error("step `{name}` is held by {worker} (epoch {epoch}) until {}", Utc(*.deadline_ms))]
     Held {
         /// The step.
         name: Name,
@@ -109,7 +110,7 @@ pub enum Refusal {
         deadline_ms: u64,
     },
     /// The author does not hold the step any more, or never did (D7).
-    #[error("rejected_fenced: step `{name}` is {found} at epoch {epoch}; the word came from epoch {given}")]
+    #[error("rejected_fenced: step `{name}` is {found}: {}", stale(*.found == Status::Running, *.epoch, *.given))]
     Fenced {
         /// The step.
         name: Name,
@@ -121,7 +122,7 @@ pub enum Refusal {
         given: u32,
     },
     /// The claim cites an op that is not older than itself (D19).
-    #[error("the claim is dated {dated}, but its author had already seen {seen}")]
+    #[error("the claim has the time {}, but its author had already seen an op of {}", Utc(.dated.wall_ms), Utc(.seen.wall_ms))]
     BackDated {
         /// The claim's time.
         dated: Hlc,
@@ -129,7 +130,7 @@ pub enum Refusal {
         seen: Hlc,
     },
     /// The lease has not run out.
-    #[error("the lease on step `{name}` runs until {deadline_ms} (now {now_ms})")]
+    #[error("the lease on step `{name}` runs until {} (now {})", Utc(*.deadline_ms), Utc(*.now_ms))]
     LeaseRuns {
         /// The step.
         name: Name,
@@ -139,7 +140,7 @@ pub enum Refusal {
         now_ms: u64,
     },
     /// Only the node that owns the lease may say this.
-    #[error("step `{name}` is leased by {owner}; {author} cannot speak for it")]
+    #[error("step `{name}` is leased by {owner}, not by {author}")]
     NotOwner {
         /// The step.
         name: Name,
@@ -155,16 +156,16 @@ pub enum Refusal {
         found: Status,
     },
     /// The task has not ended, or ended well.
-    #[error("the task is {found}: only a task that ended in FAILED, DEAD_LETTER or CANCELLED can be tried again")]
+    #[error("the task is {found}: only a task that ended in FAILED, DEAD_LETTER or CANCELLED can be retried")]
     NotRedrivable {
         /// Where it rests.
         found: Status,
     },
     /// The task is being cancelled in this way already.
-    #[error("the task is being cancelled already")]
+    #[error("the task is already being cancelled")]
     CancelledAlready,
     /// The decision is about something else than what is asked.
-    #[error("step `{name}` asks {asked}; the decision is about {cited}")]
+    #[error("step `{name}` has the request {asked}, but the decision is for {cited}")]
     OtherAsk {
         /// The step.
         name: Name,
@@ -180,13 +181,13 @@ pub enum Refusal {
         found: Status,
     },
     /// The step cannot be done before its condition or its list was looked at.
-    #[error("step `{name}` has a condition or a list that was not looked at yet")]
+    #[error("step `{name}` has a condition or a list that is not evaluated yet")]
     NotWeighed {
         /// The step.
         name: Name,
     },
     /// There is nothing to work out about the step.
-    #[error("step `{name}` has no {what} to look at")]
+    #[error("step `{name}` has no {what} to evaluate")]
     NothingToWeigh {
         /// The step.
         name: Name,
@@ -194,7 +195,10 @@ pub enum Refusal {
         what: &'static str,
     },
     /// Its list has more items than a task has room for.
-    #[error("step `{name}` runs for {count} items; with the others that is more than {} steps", graph::STEPS_MAX)]
+    #[error(
+        "step `{name}` has {count} items; together with the other steps, that is more than {} steps",
+        graph::STEPS_MAX
+    )]
     TooManyItems {
         /// The step.
         name: Name,

@@ -21,13 +21,13 @@ pub enum Error {
     #[error("the task has no steps; give it at least one")]
     Empty,
     /// There is too much to do.
-    #[error("the task has {found} steps; at most {STEPS_MAX} are possible. Split it into several tasks")]
+    #[error("the task has {found} steps; the maximum is {STEPS_MAX}. Split it into several tasks")]
     TooMany {
         /// How many there are.
         found: usize,
     },
     /// Two steps have one name.
-    #[error("two steps are called `{name}`; give each its own id")]
+    #[error("two steps have the id `{name}`; ids must be unique")]
     Duplicate {
         /// Their name.
         name: Name,
@@ -41,7 +41,7 @@ pub enum Error {
         unknown: u16,
     },
     /// Steps wait for each other.
-    #[error("the steps wait for each other in a circle: {}", told(circle))]
+    #[error("the steps depend on each other in a circle: {}", told(circle))]
     Cycle {
         /// The steps of the circle, the first one again at the end.
         circle: Vec<Name>,
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// The steps for the items of a list could not be called what they are called.
     #[error(
-        "step `{name}` has a `foreach`: its id may have at most {ITEM_OF_BYTES_MAX} characters, it cannot compensate another step, and no other step may be called `{name}.` and a number"
+        "step `{name}` has a `foreach`: its id can have at most {ITEM_OF_BYTES_MAX} characters, it cannot compensate another step, and no other step can have an id such as `{name}.0`"
     )]
     Foreach {
         /// The step.

@@ -48,3 +48,14 @@ pub(super) fn attempt(rows: &mut TaskRows, index: u16, epoch: u32) -> Result<&mu
 fn fenced(step: &Step, given: u32) -> Refusal {
     Refusal::Fenced { name: step.spec.name.clone(), found: step.status, epoch: step.epoch, given }
 }
+
+/// Why a call about an attempt is refused: it shows the epoch `given`, and `epoch` is the current one, which is held or has ended.
+pub(crate) fn stale(is_held: bool, epoch: u32, given: u32) -> String {
+    if given != epoch {
+        format!("the call is from epoch {given}, but the current epoch is {epoch}")
+    } else if is_held {
+        format!("the token of the call is not that of epoch {epoch}")
+    } else {
+        format!("epoch {epoch} has already ended, so the call changed nothing")
+    }
+}

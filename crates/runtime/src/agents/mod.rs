@@ -254,7 +254,7 @@ impl<B: Blobs> Runner<B> {
         match &agent.kind {
             Kind::Process(_) => {}
             Kind::Http(_) if wants_tree => {
-                let why = format!("agent `{}` is reached by HTTP and cannot work in a `workspace`", work.agent);
+                let why = format!("agent `{}` is an HTTP agent and cannot use a `workspace`", work.agent);
                 return failed(why, false);
             }
             Kind::Http(_) => {}

@@ -77,7 +77,9 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.look_again();
                 None
             }
-            Err(error) => Some(Outcome::Failed { error: format!("it cannot be asked: {error}"), retryable: false }),
+            Err(error) => {
+                Some(Outcome::Failed { error: format!("the message cannot be sent: {error}"), retryable: false })
+            }
         }
     }
 }

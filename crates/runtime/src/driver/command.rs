@@ -519,16 +519,16 @@ pub enum Error {
         near: Option<Name>,
     },
     /// Rejected: there are as many namespaces as there may be. Nothing changed.
-    #[error("there are {count} namespaces, and no more are possible")]
+    #[error("there are already {count} namespaces, which is the maximum")]
     TooManyNamespaces {
         /// How many there are.
         count: usize,
     },
     /// Rejected: such a thing is never purged. Nothing changed.
-    #[error("{scope} is never purged: {why}", scope = .0, why = kept(*.0))]
+    #[error("{scope} cannot be purged: {why}", scope = .0, why = kept(*.0))]
     NotPurged(Scope),
     /// Rejected: the key was used for another request (D5). Nothing changed.
-    #[error("the key `{key}` belongs to {task}, which was another request")]
+    #[error("the key `{key}` belongs to {task}, which is a different request")]
     KeyReused {
         /// The key.
         key: String,
@@ -536,7 +536,7 @@ pub enum Error {
         task: TaskId,
     },
     /// Rejected: a result or a message is longer than it may be. Nothing changed.
-    #[error("the content is {found} bytes long; at most {max} are possible")]
+    #[error("the content has {found} bytes; the maximum is {max}")]
     TooLong {
         /// Its length.
         found: usize,
@@ -550,7 +550,7 @@ pub enum Error {
     #[error("disk_full: nothing was written: {0}")]
     DiskFull(String),
     /// Rejected: too much waits already. Nothing changed; try again later.
-    #[error("busy: {waiting} commands wait already")]
+    #[error("busy: {waiting} commands are already waiting")]
     Busy {
         /// How many.
         waiting: usize,
@@ -569,11 +569,11 @@ pub enum Error {
 /// Why a scope is kept for ever.
 fn kept(scope: Scope) -> &'static str {
     match scope {
-        Scope::Repository(_) => "its fences only grow",
-        Scope::Namespace(_) => "what is in it carries its name",
-        Scope::Plan(_) => "no command of this node is about plans",
-        Scope::Register(_) => "the mesh goes by it",
-        Scope::Log => "old ops go when it is compacted",
-        Scope::Task(_) | Scope::Thread(_) => "it is not over",
+        Scope::Repository(_) => "its fences must keep growing",
+        Scope::Namespace(_) => "its tasks, threads and locks carry its name",
+        Scope::Plan(_) => "this node has no commands for plans",
+        Scope::Register(_) => "the mesh needs it",
+        Scope::Log => "compact it instead",
+        Scope::Task(_) | Scope::Thread(_) => "it has not ended",
     }
 }

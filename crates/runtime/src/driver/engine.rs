@@ -23,7 +23,7 @@ pub struct Config {
     pub queue_capacity: usize,
     /// Attempts of this node's own agents under way at once.
     pub slots: usize,
-    /// How long the lease on a step of this node's own agents runs on the log.
+    /// Lease duration for steps that the daemon's own agents run.
     pub lease_timeout_ms: u64,
     /// How long reclaim is put off when the clock jumped.
     pub reclaim_scan_interval_ms: u64,

@@ -88,7 +88,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(when) = step.spec.when().filter(|_| step.is_weighed()) {
             let weighed = match source.eval("when", when)? {
                 value if is_true(&value) => Weighed::Passed,
-                _ => Weighed::Skipped { reason: shortened(&format!("it is not so: {}", when.trim())) },
+                _ => Weighed::Skipped { reason: shortened(&format!("condition is false: {}", when.trim())) },
             };
             return Ok(Found::Weighed(weighed));
         }
@@ -100,14 +100,14 @@ impl<R: Reader, W: World> Engine<R, W> {
         match u16::try_from(items.len()) {
             Ok(count) if usize::from(count) <= room => Ok(Found::Weighed(Weighed::Fanned { count })),
             Ok(_) | Err(_) => Err(Unusable::for_good(format!(
-                "foreach: the list has {} items, and the task has room for {room} more steps. Let a step make fewer and longer items of them",
+                "foreach: the list has {} items, but the task can have only {room} more steps. Group them into fewer items in an earlier step",
                 items.len()
             ))),
         }
     }
 
     fn source<'a>(&'a mut self, hold: Hold, batch: &'a Batch) -> Result<(Source<'a, R>, u16), Unusable> {
-        let rows = self.live.task(hold.step.task).ok_or_else(|| Unusable::for_good("its rows are gone"))?;
+        let rows = self.live.task(hold.step.task).ok_or_else(|| Unusable::for_good("the task was purged"))?;
         Ok((Source { reader: &mut self.reader, batch, rows, room: READ_BYTES_MAX }, hold.step.index))
     }
 }
@@ -140,7 +140,7 @@ impl<'a, R: Reader> Source<'a, R> {
         };
         match step.fan {
             Some(count) if usize::from(count) != items.len() => {
-                Err(Unusable::for_good(format!("foreach: the list had {count} items and has {} now", items.len())))
+                Err(Unusable::for_good(format!("foreach: the list had {count} items, but now it has {}", items.len())))
             }
             Some(_) | None => Ok(items),
         }
@@ -212,7 +212,7 @@ impl<'a, R: Reader> Source<'a, R> {
     fn value(&mut self, content: Content, named: ContentRef) -> Result<Value, Unusable> {
         self.room = self.room.checked_sub(content.len()).ok_or_else(|| {
             Unusable::for_good(format!(
-                "the results that it needs are longer than {READ_BYTES_MAX} bytes together: pass paths of files"
+                "the results that the step refers to have more than {READ_BYTES_MAX} bytes in total: pass the paths of files instead"
             ))
         })?;
         let bytes = match content {

@@ -14,7 +14,7 @@ pub struct Proof {
 
 /// Why a text is no proof.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is not THREAD:MESSAGE:EPOCH:TOKEN, as whoever takes a message is given it")]
+#[error("`{found}` is not a THREAD:MESSAGE:EPOCH:TOKEN as `take` returns it")]
 pub struct NoProof {
     found: String,
 }

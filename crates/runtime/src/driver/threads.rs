@@ -280,6 +280,7 @@ fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, relaymesh_store::Error> {
-    let failed = |error: io::Error| relaymesh_store::Error::Io { detail: format!("no {name} thread: {error}") };
+    let failed =
+        |error: io::Error| relaymesh_store::Error::Io { detail: format!("cannot start the {name} thread: {error}") };
     thread::Builder::new().name(name.to_owned()).spawn(body).map_err(failed)
 }

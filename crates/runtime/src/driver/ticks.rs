@@ -87,7 +87,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let Some(task) = self.live.load_key(key.task(), &mut self.reader)? else { continue };
                 let Some((step, _)) = self.step(task, key.place()) else { continue };
                 let Some(ask) = step.spec.approve.as_ref().map(Ask::hash) else { continue };
-                let reason = "nobody answered in time".to_owned();
+                let reason = "no decision before the deadline".to_owned();
                 // Refused when it was decided meanwhile, which is just as well.
                 let _ = self.write(task, &caller, task::Body::DenyStep { step: key.place(), ask, reason });
             }

@@ -79,11 +79,11 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                         &processing,
                         &file,
                         "not_a_folder",
-                        &format!("it cannot be an agent's folder: {error}"),
+                        &format!("its name is not a valid agent name: {error}"),
                     )?;
                 }
                 (None, _) | (Some(_), None) => {
-                    self.quarantine(&processing, &file, "bad_name", "a folder is called as its agent")?;
+                    self.quarantine(&processing, &file, "bad_name", "name the folder like its agent")?;
                 }
             }
         }
@@ -128,7 +128,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             if row.as_ref().is_some_and(holds) {
                 let is_there = folder.map_or(Ok(false), |folder| folder.has(&format!("{file}{META}")))?;
                 if !is_there {
-                    let error = format!("its file left processing/{agent} without an answer");
+                    let error = format!("its file was removed from processing/{agent} without an answer");
                     let (thread, held) = (proof.thread, proof.held);
                     let fail = MessageCommand::Fail { thread, held, retryable: true, error };
                     self.tell(true, "bus_delivery_lost", json!({ "agent": agent, "message": message }));
@@ -140,7 +140,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             if let Some(folder) = folder {
                 let state = row.as_ref().map_or_else(|| "purged".to_owned(), |row| row.state.to_string());
                 let is_done = row.is_some_and(|row| row.state == State::Done);
-                let why = format!("the delivery is over, and the message is {state}");
+                let why = format!("the delivery has ended; the message is {state}");
                 self.clear(folder, &file, (!is_done).then_some(&why))?;
             }
             self.forget(agent, message);
@@ -163,7 +163,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                 ours
             });
         for file in folder.names()?.into_iter().filter(|file| !ours.contains(file)) {
-            let reason = "no delivery to this agent is called so; names that begin with a dot are left alone";
+            let reason = "no delivery to this agent has this name; names that begin with a dot are ignored";
             self.quarantine(folder, &file, "no_row", reason)?;
         }
         Ok(())
@@ -225,7 +225,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             for (end, bytes) in [(PAYLOAD, bytes), (META, format!("{meta:#}\n").into_bytes())] {
                 let file = format!("{message}{end}");
                 if folder.has(&file)? {
-                    self.quarantine(&folder, &OsString::from(&file), "no_row", "it is of another delivery")?;
+                    self.quarantine(&folder, &OsString::from(&file), "no_row", "it belongs to another delivery")?;
                 }
                 folder.write(&file, &bytes)?;
             }

@@ -32,15 +32,15 @@ pub(super) struct Folder {
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Odd {
-    #[error("it is not there")]
+    #[error("it does not exist")]
     Missing,
-    #[error("it is a link, and links are not followed")]
+    #[error("it is a link; links are not followed")]
     Link,
-    #[error("it is {0}, and only plain files are read")]
+    #[error("it is {0}; only plain files are read")]
     Kind(&'static str),
-    #[error("the same file has {0} names, and one may be elsewhere")]
+    #[error("the file has {0} hard links, and one may be outside the bus")]
     Names(u64),
-    #[error("it is {found} bytes long; at most {max} are possible")]
+    #[error("it has {found} bytes; the maximum is {max}")]
     TooLong { found: u64, max: u64 },
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),

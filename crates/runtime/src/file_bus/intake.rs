@@ -74,7 +74,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             return self.finish(&id);
         }
         let Some(id) = Id::of(text, META) else {
-            return self.quarantine(from, file, "bad_name", "a meta file is called <id>.meta.json, where the id is 1 to 60 of a-z A-Z 0-9 _ - and does not begin with -; names that begin with a dot are left alone");
+            return self.quarantine(from, file, "bad_name", "the name of a meta file must be <id>.meta.json, where the id has 1 to 60 characters of a-z A-Z 0-9 _ - and does not begin with -; names that begin with a dot are ignored");
         };
         if lane.is_none() && !self.places.payload.has(&id.file(PAYLOAD))? && self.places.meta.has(&id.file(RECEIPT))? {
             return self.finish(&id);
@@ -112,7 +112,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         let fresh_ms = self.fresh_ms(&meta);
         let order = meta::parse(&bytes).map_err(|why| self.unfinished(fresh_ms, "bad_meta", why))?;
         if let Some(lane) = lane.filter(|lane| *lane != order.priority) {
-            let reason = format!("it lies in inbox/{lane} and its `priority` is {}", order.priority);
+            let reason = format!("it is in inbox/{lane}, but its `priority` is {}", order.priority);
             return Err(No::refused("bad_meta", reason));
         }
         if !order.what.has_payload() {
@@ -121,7 +121,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         let max = (self.means.settings)().payload_max_bytes;
         let payload = match self.places.payload.read(&id.file(PAYLOAD), max) {
             Err(Odd::Missing) => {
-                let reason = format!("payload/{} is missing; it is put there before the meta file", id.file(PAYLOAD));
+                let reason = format!("payload/{} is missing; write it before the meta file", id.file(PAYLOAD));
                 return Err(self.unfinished(fresh_ms, "no_payload", reason));
             }
             read => read.map_err(|odd| No::refused(odd.code(), format!("the payload: {odd}")))?,
@@ -287,7 +287,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                 Ok(json!({ "thread": thread, "message": message, "completed": step }))
             }
             Ok(Answer::Accepted { task, merged, .. }) => Ok(json!({ "task": task, "merged": merged })),
-            Ok(other) => Err(No::refused("internal", format!("the driver answered another question: {other:?}"))),
+            Ok(other) => Err(No::refused("internal", format!("unexpected answer from the driver: {other:?}"))),
             Err(Error::Stopped | Error::Indeterminate(_)) => Err(No::Stopped),
             Err(Error::Busy { .. } | Error::DiskFull(_) | Error::Store(_)) => Err(No::NotNow),
             Err(error) => Err(No::refused("refused", error)),
@@ -305,7 +305,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         let folder = self.places.payload.again()?;
         for file in folder.names()? {
             let Some(id) = file.to_str().and_then(|text| Id::of(text, PAYLOAD)) else {
-                let reason = "a payload is called <id>.payload.json; names that begin with a dot are left alone";
+                let reason = "the name of a payload must be <id>.payload.json; names that begin with a dot are ignored";
                 self.quarantine(&folder, &file, "bad_name", reason)?;
                 continue;
             };
@@ -314,7 +314,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             let changed_ms = u64::try_from(found.st_ctime).unwrap_or(0).saturating_mul(1_000);
             let orphan_ms = changed_ms.saturating_add(patience_ms);
             if orphan_ms <= now_ms {
-                let reason = "no meta file came for it";
+                let reason = "its meta file did not arrive in time";
                 self.quarantine(&folder, &file, "no_meta", reason)?;
             } else {
                 self.look_at(orphan_ms);

@@ -5,6 +5,7 @@ use super::{
     folder::Folder,
     meta::{Id, META, PAYLOAD, REASON, RECEIPT},
 };
+use relaymesh_core::utc;
 use relaymesh_store::{Blobs, Reader};
 use serde_json::json;
 use std::{
@@ -100,7 +101,7 @@ fn free(folder: &Folder, id: &str, end: &str) -> io::Result<String> {
             return Ok(base);
         }
     }
-    Err(io::Error::other(format!("{} has {PLACES_MAX} files of `{id}`", folder.name)))
+    Err(io::Error::other(format!("{} already has {PLACES_MAX} files of `{id}`", folder.name)))
 }
 
 /// What is not there any more was moved before the last crash.
@@ -113,15 +114,7 @@ fn moved(result: io::Result<()>) -> io::Result<()> {
 
 /// `2026-11-17`, in UTC.
 fn day(unix_ms: u64) -> String {
-    // Days since 0000-03-01, in eras of 400 years.
-    let days = unix_ms / DAY_MS + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let (day, month) =
-        (day_of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (year, month, day) = utc::civil(unix_ms / DAY_MS);
     format!("{year:04}-{month:02}-{day:02}")
 }
 

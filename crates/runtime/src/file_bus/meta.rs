@@ -160,7 +160,7 @@ pub fn parse(bytes: &[u8]) -> Result<Order, String> {
     let short = |error: String| error.chars().take(TOLD_CHARS).collect::<String>();
     let value = canonical::parse(bytes).map_err(|error| short(format!("the meta file is not JSON: {error}")))?;
     let fields = serde_json::from_value::<Fields>(value);
-    let fields = fields.map_err(|error| short(format!("the meta file cannot be understood: {error}")))?;
+    let fields = fields.map_err(|error| short(format!("the meta file is not valid: {error}")))?;
     let name = |text: &str| text.parse::<Name>().map_err(|error| error.to_string());
     let namespace = fields.namespace.clone().map_or_else(|| name(DEFAULT), Ok)?;
     let priority = fields.priority.unwrap_or_default();
@@ -177,7 +177,7 @@ fn what(fields: Fields) -> Result<What, String> {
     let proof = |text: String| text.parse::<Proof>().map_err(|error| error.to_string());
     let (what, allowed) = match (to, agent, reply_to, ack, fail) {
         (Some(to), None, None, None, None) => {
-            let from = from.ok_or("`from` is missing: it says who gets the answer")?;
+            let from = from.ok_or("`from` is missing: it names the agent that gets the answer")?;
             let max_deliveries = max_deliveries.unwrap_or(DELIVERIES);
             (What::Send { from, to, thread, ttl_ms, max_deliveries }, !for_failures)
         }
@@ -188,12 +188,12 @@ fn what(fields: Fields) -> Result<What, String> {
             let (error, retryable) = (error.unwrap_or_default(), !r#final.unwrap_or_default());
             (What::Fail { proof: proof(held)?, error, retryable }, !for_messages)
         }
-        _ => return Err("exactly one of `to`, `agent`, `reply_to`, `ack` and `fail` says what it is".to_owned()),
+        _ => return Err("give exactly one of `to`, `agent`, `reply_to`, `ack` and `fail`".to_owned()),
     };
     if allowed {
         Ok(what)
     } else {
-        Err("`from`, `thread`, `ttl_ms` and `max_deliveries` go with `to`; `error` and `final` go with `fail`"
+        Err("`from`, `thread`, `ttl_ms` and `max_deliveries` are only for `to`; `error` and `final` are only for `fail`"
             .to_owned())
     }
 }

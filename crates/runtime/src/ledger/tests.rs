@@ -61,10 +61,10 @@ fn attempts_side_by_side_share_what_is_left() {
     assert_eq!((one.meter().used)(tokens(60)), Ok(()));
     assert_eq!((other.meter().used)(tokens(60)), Ok(()), "another task has its own");
     assert_eq!((two.meter().used)(tokens(40)), Ok(()), "all of it, and no more");
-    let why = "over budget: of the budget of a task, 101 of 100 tokens are used".to_owned();
+    let why = "over budget: the budget of the task: 101 of 100 tokens are used".to_owned();
     assert_eq!((one.meter().used)(tokens(61)), Err(why));
     [one, two, other].into_iter().for_each(|account| account.close(None));
-    let why = "over budget: of the budget of a task, 101 of 100 tokens are used".to_owned();
+    let why = "over budget: the budget of the task: 101 of 100 tokens are used".to_owned();
     assert_eq!(rig.open("a", "n", 1, 9).err(), Some(Over::ForGood(why)));
     assert!(rig.open("a", "n", 2, 9).is_ok());
 }
@@ -74,7 +74,7 @@ fn what_was_used_is_known_after_a_restart_whatever_became_of_the_attempt() {
     let mut rig = Rig::new("", "budget = { day = { usd = 1 } }");
     let account = rig.open("a", "n", 1, DAY_MS * 3 + 7).unwrap();
     let used = Usage { cost_micros: Some(1_200_000), turns: 2, ..tokens(5) };
-    let why = "over budget: of the budget of agent `a` for the day, $1.20 of $1.00 is used".to_owned();
+    let why = "over budget: the budget of agent `a` for the day: $1.20 of $1.00 is used".to_owned();
     assert_eq!((account.meter().used)(used), Err(why.clone()));
     // Nobody closes the account: the daemon is killed.
     rig.ledger = ledger(&rig.books);
@@ -90,12 +90,12 @@ fn days_are_of_namespaces_and_of_all_too() {
     let turn = Usage { turns: 1, ..Usage::default() };
     let first = rig.open("a", "team", 1, 5).unwrap();
     assert_eq!((first.meter().used)(turn), Ok(()));
-    let why = "over budget: of the budget of namespace `team` for the day, 1 of 1 turns are used".to_owned();
+    let why = "over budget: the budget of namespace `team` for the day: 1 of 1 turns are used".to_owned();
     assert_eq!(rig.open("b", "team", 2, 5).err(), Some(Over::ForGood(why)));
     let second = rig.open("b", "other", 3, 5).unwrap();
     let twice = Usage { turns: 2, ..Usage::default() };
     assert_eq!((second.meter().used)(twice), Ok(()));
-    let why = "over budget: of the budget of the day, 3 of 3 turns are used".to_owned();
+    let why = "over budget: the budget of the day: 3 of 3 turns are used".to_owned();
     assert_eq!(rig.open("a", "other", 4, 5).err(), Some(Over::Today { why, until_ms: DAY_MS }));
 }
 
@@ -105,7 +105,7 @@ fn time_is_given_at_the_start_and_counted_at_the_end() {
     let account = rig.open("a", "n", 1, 5).unwrap();
     let (time, why) = account.meter().time.unwrap();
     assert_eq!(time, Duration::from_secs(3_600));
-    assert_eq!(why, "over budget: of the budget of agent `a` for a task, 3600 of 3600 s are used");
+    assert_eq!(why, "over budget: the budget of agent `a` for the task: 3600 of 3600 s are used");
     account.close(Some(tokens(3)));
     let written = locked(&rig.books.0).clone();
     assert_eq!(written.len(), 1);

@@ -39,12 +39,12 @@ impl Used<'_> {
     fn secret(&mut self, name: &Name) -> Result<Secret, String> {
         if !self.allowed.contains(name) {
             return Err(format!(
-                "the input names the secret `{name}`, which is not in `input_secrets` of this agent in {AGENTS_FILE}"
+                "the input refers to the secret `{name}`, which `input_secrets` of this agent in {AGENTS_FILE} does not allow"
             ));
         }
         let secret = self.known.get(name).cloned();
         self.names.insert(name.clone());
-        secret.ok_or_else(|| format!("{}; `relaymesh secret set {name}` makes one", Error::Missing(name.clone())))
+        secret.ok_or_else(|| format!("{}; set it with `relaymesh secret set {name}`", Error::Missing(name.clone())))
     }
 
     /// The input with secrets in the place of their references; `None` when there are no references after all.
@@ -65,8 +65,9 @@ impl Used<'_> {
             Value::Object(object) if object.contains_key(KEY) => {
                 let name = object.get(KEY).and_then(Value::as_str).filter(|_| object.len() == 1);
                 let name = name.and_then(|name| name.parse::<Name>().ok());
-                let name = name
-                    .ok_or_else(|| "a reference to a secret is {\"$secret\": \"name\"} and nothing else".to_owned())?;
+                let name = name.ok_or_else(|| {
+                    "a reference to a secret must be {\"$secret\": \"name\"} without other keys".to_owned()
+                })?;
                 *value = Value::from(self.secret(&name)?.expose());
                 found = true;
             }

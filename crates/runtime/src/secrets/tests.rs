@@ -62,7 +62,7 @@ fn without_its_key_or_with_one_bit_changed_nothing_opens_and_no_new_key_is_made(
     std::fs::write(&file, &bytes).unwrap();
     let other = "ab".repeat(32);
     for (text, words) in
-        [("", "64 hexadecimal digits"), ("zz", "64 hexadecimal digits"), (other.as_str(), "does not open")]
+        [("", "64 hexadecimal digits"), ("zz", "64 hexadecimal digits"), (other.as_str(), "cannot be decrypted")]
     {
         std::fs::write(&key, text).unwrap();
         let error = vault.set(&name("b"), secret(CANARY)).unwrap_err();
@@ -122,11 +122,15 @@ fn what_an_agent_may_not_have_or_nobody_has_is_an_error_that_names_it() {
     let vault = vault(root.path());
     vault.set(&name("a"), secret(CANARY)).unwrap();
     let cases = [
-        (r#"{"$secret":"a"}"#, "", "`a`, which is not in `input_secrets`"),
-        (r#"{"$secret":"b"}"#, "input_secrets = [\"b\"]", "there is no secret `b`; `relaymesh secret set b`"),
+        (r#"{"$secret":"a"}"#, "", "`a`, which `input_secrets`"),
+        (
+            r#"{"$secret":"b"}"#,
+            "input_secrets = [\"b\"]",
+            "there is no secret `b`; set it with `relaymesh secret set b`",
+        ),
         ("1", "secrets = { KEY = \"c\" }", "there is no secret `c`"),
-        (r#"{"$secret":"a","more":1}"#, "input_secrets = [\"a\"]", "and nothing else"),
-        (r#"{"$secret":7}"#, "input_secrets = [\"a\"]", "and nothing else"),
+        (r#"{"$secret":"a","more":1}"#, "input_secrets = [\"a\"]", "without other keys"),
+        (r#"{"$secret":7}"#, "input_secrets = [\"a\"]", "without other keys"),
     ];
     for (input, extra, words) in cases {
         let error = given(input, extra, &vault).unwrap_err();

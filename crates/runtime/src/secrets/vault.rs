@@ -118,7 +118,7 @@ impl Vault {
         let mut contents = self.read()?;
         let replaced = contents.insert(name.clone(), secret).is_some();
         if contents.len() > SECRETS_MAX {
-            return Err(Error::Unfit(format!("there are {SECRETS_MAX} secrets already")));
+            return Err(Error::Unfit(format!("there are already {SECRETS_MAX} secrets, which is the maximum")));
         }
         self.write(&contents)?;
         Ok(replaced)
@@ -144,7 +144,7 @@ impl Vault {
     fn write(&self, contents: &Contents) -> Result<(), Error> {
         let plain: BTreeMap<&Name, &str> = contents.iter().map(|(name, secret)| (name, secret.expose())).collect();
         let plain = serde_json::to_vec(&plain).map(Zeroizing::new);
-        let plain = plain.map_err(|error| Error::Unfit(format!("the secrets cannot be written down: {error}")))?;
+        let plain = plain.map_err(|error| Error::Unfit(format!("the secrets cannot be encoded: {error}")))?;
         let key = self.key(!self.root.join(FILE).exists())?;
         let nonce: [u8; NONCE_BYTES] = rand::random();
         let sealed = cipher(&key)
@@ -157,10 +157,10 @@ impl Vault {
         let path = self.root.join(FILE);
         let wrong = |what: &str| Error::Key(format!("{} {what}", path.display()));
         let sealed = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<NONCE_BYTES>());
-        let (nonce, sealed) = sealed.ok_or_else(|| wrong("is no file of secrets"))?;
+        let (nonce, sealed) = sealed.ok_or_else(|| wrong("is not a file of secrets"))?;
         let key = self.key(false)?;
         let opened = cipher(&key).decrypt(nonce.into(), Payload { msg: sealed, aad: MAGIC });
-        opened.map(Zeroizing::new).map_err(|_| wrong("does not open: the key is another one, or the file was changed"))
+        opened.map(Zeroizing::new).map_err(|_| wrong("cannot be decrypted: the key is wrong, or the file was changed"))
     }
 
     /// The key; `make` makes one if it belongs beside the secrets and there is none.
@@ -192,11 +192,13 @@ pub fn check(secret: &Secret) -> Result<(), Error> {
     let why = match () {
         () if length < SECRET_BYTES_MIN => {
             format!(
-                "a secret has at least {SECRET_BYTES_MIN} bytes: a shorter one would be found in outputs by accident"
+                "a secret must have at least {SECRET_BYTES_MIN} bytes: a shorter one would match ordinary text in outputs"
             )
         }
-        () if length > SECRET_BYTES_MAX => format!("a secret has at most {SECRET_BYTES_MAX} bytes"),
-        () if text.contains('\0') => "a secret has no zero bytes: they cannot be in a variable".to_owned(),
+        () if length > SECRET_BYTES_MAX => format!("a secret can have at most {SECRET_BYTES_MAX} bytes"),
+        () if text.contains('\0') => {
+            "a secret cannot have zero bytes: environment variables cannot contain them".to_owned()
+        }
         () => return Ok(()),
     };
     Err(Error::Unfit(why))

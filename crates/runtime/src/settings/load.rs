@@ -124,7 +124,7 @@ impl Layers {
     pub fn over(&self, text: Option<&str>) -> Result<Loaded, Error> {
         if let Some(variable) = mesh::asked(&self.variables) {
             let message =
-                format!("{variable} is set, and this version of relaymesh has no mesh: a node works alone. Unset it");
+                format!("{variable} is set, but this version of relaymesh runs on one machine only. Unset it");
             return Err(wrong(Source::Environment, message));
         }
         let mut loaded = Loaded::default();
@@ -189,7 +189,9 @@ fn together(loaded: &Loaded) -> Result<(), (&'static str, String)> {
     ];
     match rules.into_iter().find(|(_, _, holds, _, _)| !holds) {
         None => Ok(()),
-        Some((name, value, _, rule, other)) => Err((name, format!("`{name}` is {value} and {rule}, which is {other}"))),
+        Some((name, value, _, rule, other)) => {
+            Err((name, format!("`{name}` is {value}, but it {rule}, which is {other}")))
+        }
     }
 }
 

@@ -24,19 +24,15 @@ const fn says(name: &'static str, default: &'static str, about: &'static str) ->
 
 /// All of them, in the order of the contract.
 pub const VARIABLES: [Variable; 9] = [
-    asks("RELAYMESH_MESH_ENABLED", "false", "Whether the node is one of several."),
-    says("RELAYMESH_MESH_NODE_ID", "made at `init`", "Which one it is."),
-    says("RELAYMESH_MESH_CONTROL_ADDR", "none", "Where the others are asked for."),
-    says("RELAYMESH_MESH_SCOPE_ID", "none", "Whose mesh it is."),
-    asks("RELAYMESH_DB_URL", "none", "The database that several nodes share."),
-    says("RELAYMESH_DB_TOKEN", "none", "The token for it."),
-    says("RELAYMESH_DB_PATH", "`cache/db/local.db` in the root", "Where its copy for reading lies."),
-    says(
-        "RELAYMESH_DB_CIRCUIT_BREAKER",
-        "false",
-        "Whether it is left alone for a while when it fails again and again.",
-    ),
-    says("RELAYMESH_MESH_TOKEN", "none", "What other nodes show to be let in."),
+    asks("RELAYMESH_MESH_ENABLED", "false", "Run as one of several nodes."),
+    says("RELAYMESH_MESH_NODE_ID", "made at `init`", "Id of this node."),
+    says("RELAYMESH_MESH_CONTROL_ADDR", "none", "Address for finding the other nodes."),
+    says("RELAYMESH_MESH_SCOPE_ID", "none", "Id of the mesh."),
+    asks("RELAYMESH_DB_URL", "none", "Database that several nodes share."),
+    says("RELAYMESH_DB_TOKEN", "none", "Token for that database."),
+    says("RELAYMESH_DB_PATH", "`cache/db/local.db` in the root", "Path of the local read replica of that database."),
+    says("RELAYMESH_DB_CIRCUIT_BREAKER", "false", "Stop using that database for a while after repeated failures."),
+    says("RELAYMESH_MESH_TOKEN", "none", "Token with which other nodes join."),
 ];
 
 /// The first variable that asks for what is not there.

@@ -11,11 +11,11 @@ pub fn reference() -> String {
     let head = "\
 # Settings
 
-Made from the table in the code by `cargo xtask gen`; a test sees that it is current. [The guide](../how-to/settings.md) says how they are used.
+Generated from the program by `cargo xtask gen`; a test checks that it is current. [The guide](../how-to/settings.md) shows how to use them.
 
-`default` < `relaymesh-settings.json` in the root < `RELAYMESH_<NAME>` (the name in capitals) < `relaymesh up --set name=value`.
+Later sources win: the default, `relaymesh-settings.json` in the root, `RELAYMESH_<NAME>` (the name in capitals), `relaymesh up --set NAME=VALUE`.
 
-| setting | default | bounds | a change counts | what it is for |
+| setting | default | range | a change applies | description |
 |---|---|---|---|---|
 ";
     let row = |setting: &super::Setting| {
@@ -28,15 +28,15 @@ Made from the table in the code by `cargo xtask gen`; a test sees that it is cur
         format!("| `{name}` | {default} | {bounds} | {effect} | {} |\n", setting.about)
     };
     let tail = "
-These must go together: `base_backoff_ms` is at most `max_backoff_ms`, `lease_heartbeat_ms` is less than half of `lease_timeout_ms`,
+Rules: `base_backoff_ms` is at most `max_backoff_ms`, `lease_heartbeat_ms` is less than half of `lease_timeout_ms`,
 `thread_pool_core` is at most `thread_pool_max`, `suspect_recover_min_ms` is at most `dead_recover_min_ms`.
 
 ## Of a mesh
 
-There is none in this version: a node works alone, in one process, and starts nothing for others. These variables are kept for it. With
-`RELAYMESH_MESH_ENABLED` or `RELAYMESH_DB_URL` the daemon refuses to start, so that nobody takes it for one of several; the others have no effect yet.
+This version runs on one machine only; these variables are reserved. With `RELAYMESH_MESH_ENABLED` or `RELAYMESH_DB_URL`, the daemon
+refuses to start, so that it is not mistaken for one of several; the others have no effect yet.
 
-| variable | default | what it is for |
+| variable | default | description |
 |---|---|---|
 ";
     let kept = |Variable { name, default, about, .. }: &Variable| format!("| `{name}` | {default} | {about} |\n");
@@ -59,7 +59,7 @@ pub fn schema() -> serde_json::Value {
             property["minimum"] = json!(min);
             property["maximum"] = json!(max);
         }
-        property["description"] = json!(format!("{} A change counts: {}.", setting.about, setting.effect.as_str()));
+        property["description"] = json!(format!("{} A change applies: {}.", setting.about, setting.effect.as_str()));
         (setting.name.to_owned(), property)
     };
     let mut properties: serde_json::Map<String, serde_json::Value> = TABLE.iter().map(property).collect();

@@ -73,7 +73,7 @@ impl Setting {
     /// What it may be, in words.
     pub fn allowed(&self) -> String {
         match (&self.default, self.bound) {
-            (_, Some((min, max))) => format!("a whole number from {min} to {max}"),
+            (_, Some((min, max))) => format!("an integer from {min} to {max}"),
             (Value::Text(_), None) => self.form().0.to_owned(),
             (Value::Number(_) | Value::Flag(_), None) => "true or false".to_owned(),
         }
@@ -87,26 +87,24 @@ impl Setting {
     /// What a text must be: in words, and as a check.
     fn form(&self) -> (&'static str, fn(&str) -> bool) {
         match self.name {
-            "http_addr" => {
-                ("an address with its port such as 127.0.0.1:8080 (port 0: any that is free), or `off`", |text| {
-                    text == OFF || text.parse::<SocketAddr>().is_ok()
-                })
-            }
-            "http_hosts" => ("names of hosts without ports, with commas between them", |text| {
+            "http_addr" => ("an address with a port such as 127.0.0.1:8080 (port 0: a free port), or `off`", |text| {
+                text == OFF || text.parse::<SocketAddr>().is_ok()
+            }),
+            "http_hosts" => ("host names without ports, separated by commas", |text| {
                 let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
                 text.is_empty() || text.split(',').all(|host| !host.is_empty() && host.chars().all(allowed))
             }),
             "otlp_endpoint" => {
-                ("an address that begins with http:// or https:// and holds no password, or nothing", |text| {
+                ("an http:// or https:// URL without a password, or empty", |text| {
                     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
                     // A password in an address would be shown with it.
                     text.is_empty() || rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['@', ' ']))
                 })
             }
-            "otlp_headers_secret" => ("the name of a secret, or nothing", |text| {
+            "otlp_headers_secret" => ("the name of a secret, or empty", |text| {
                 text.is_empty() || text.parse::<relaymesh_core::name::Name>().is_ok()
             }),
-            _ => ("the path of a file, or nothing", |_| true),
+            _ => ("the path of a file, or empty", |_| true),
         }
     }
 }
@@ -210,40 +208,40 @@ macro_rules! settings {
 const DAY_MS: u64 = 86_400_000;
 
 settings! {
-    max_attempts: u64 = 3, Some((1, 1_000)), NewWork, "Attempts of a step that says nothing about it; after the last one it is a dead letter.";
-    base_backoff_ms: u64 = 1_000, Some((0, DAY_MS)), NewWork, "The pause before the second attempt of a step that says nothing about it.";
-    max_backoff_ms: u64 = 60_000, Some((0, 30 * DAY_MS)), NewWork, "The longest pause between two attempts of a step that says nothing about it.";
-    reclaim_scan_interval_ms: u64 = 5_000, Some((100, DAY_MS)), AtOnce, "One round of reclaim: how long it is put off after the clock jumped, and until what could not be read is tried again.";
-    lease_heartbeat_ms: u64 = 2_000, Some((100, DAY_MS)), NotYet, "How often a worker from outside renews its leases.";
-    lease_timeout_ms: u64 = 15_000, Some((1_000, 7 * DAY_MS)), NewWork, "How long the lease on a step of this node's own agents runs on the log.";
-    suspect_recover_min_ms: u64 = 5_000, Some((0, DAY_MS)), NotYet, "How long a SUSPECT node stays so at least.";
-    dead_recover_min_ms: u64 = 30_000, Some((0, DAY_MS)), NotYet, "How long a DEAD node stays so at least.";
-    pause_worker_when_local_not_alive: bool = true, None, NotYet, "Whether a node that is itself SUSPECT or DEAD stops taking work.";
-    mesh_prune_older_than_ms: u64 = 604_800_000, Some((60_000, 3_650 * DAY_MS)), NotYet, "DEAD members older than this are forgotten.";
-    mesh_prune_limit: u64 = 256, Some((1, 65_536)), NotYet, "Members forgotten in one round.";
-    mesh_prune_interval_ms: u64 = 3_600_000, Some((1_000, 30 * DAY_MS)), NotYet, "How often members are forgotten.";
-    payload_max_bytes: u64 = 10_485_760, Some((1_024, 10_485_760)), NewWork, "The longest input, result or message.";
-    done_retention_days: u64 = 7, Some((0, 36_500)), AtOnce, "How long tasks and threads are kept that are over, but at least as long as their keys.";
-    idempotency_ttl_days: u64 = 7, Some((0, 36_500)), AtOnce, "How long an idempotency key is kept after the end of its task.";
-    queue_capacity: u64 = 100, Some((1, 100_000)), AtOnce, "Ready steps that are held in memory; the others wait in the store.";
-    thread_pool_core: u64 = 4, Some((1, 1_024)), NotYet, "Processes that are kept ready. Processes are started when they are needed, so there are none.";
-    thread_pool_max: u64 = 8, Some((1, 1_024)), AtOnce, "Processes of agents at once.";
-    llm_parallel_limit: u64 = 4, Some((1, 1_024)), AtOnce, "Attempts at once of all agents with `llm = true` together.";
-    gossip_sync_sample_size: u64 = 32, Some((1, 4_096)), NotYet, "Members named in one packet of anti-entropy.";
-    max_consecutive_high: u64 = 100, Some((1, 1_000_000)), NextStart, "Urgent steps in a row before a less urgent one must run.";
-    graceful_timeout_ms: u64 = 15_000, Some((1_000, 600_000)), AtOnce, "How long the daemon takes to stop; agents have two thirds of it to end.";
-    min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "With less than this free on the disk nothing more is written.";
-    bus_orphan_ms: u64 = 3_600_000, Some((0, 30 * DAY_MS)), AtOnce, "How long a payload on the file bus may wait for its meta file.";
-    http_addr: String = "127.0.0.1:0", None, NextStart, "Where the HTTP API listens. Any address but loopback needs `http_tls_cert` and `http_tls_key`; daemon.json says which port it got.";
-    http_tls_cert: String = "", None, NextStart, "The certificate of the HTTP API with its chain, in PEM. A file that changes is read again at once.";
-    http_tls_key: String = "", None, NextStart, "The key of that certificate, in PEM.";
-    http_hosts: String = "", None, AtOnce, "Names besides its address and localhost under which the HTTP API may be asked.";
-    http_get_writes: bool = false, None, AtOnce, "Whether writes by GET are taken for a while, for programs that know no better; each is audited as web.write.get_compat.";
-    http_writes_per_second: u64 = 10_000, Some((1, 1_000_000)), AtOnce, "Writes a second and token by HTTP; whoever asks for more is told when to come again.";
-    http_body_max_bytes: u64 = 12_582_912, Some((1_024, 67_108_864)), AtOnce, "The longest body of a request, and the longest line of one that is streamed.";
-    http_connections_max: u64 = 768, Some((8, 65_536)), NextStart, "Connections at once to the HTTP API. When there is no room, the one that was idle longest goes.";
-    otlp_endpoint: String = "", None, NextStart, "Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without one there are none.";
-    otlp_headers_secret: String = "", None, NextStart, "The secret with headers for that, such as `authorization=Bearer xyz`, with commas between them.";
-    trace_sample_per_mille: u64 = 1_000, Some((0, 1_000)), NextStart, "How many of a thousand traces are kept. Which ones follows from their ids, so all nodes keep the same.";
-    max_clock_drift_ms: u64 = 60_000, Some((100, DAY_MS)), NotYet, "How far the clock of another node may be ahead.";
+    max_attempts: u64 = 3, Some((1, 1_000)), NewWork, "Default maximum number of attempts of a step. After the last one, the step is in DEAD_LETTER.";
+    base_backoff_ms: u64 = 1_000, Some((0, DAY_MS)), NewWork, "Default delay before the second attempt of a step.";
+    max_backoff_ms: u64 = 60_000, Some((0, 30 * DAY_MS)), NewWork, "Default maximum delay between two attempts of a step.";
+    reclaim_scan_interval_ms: u64 = 5_000, Some((100, DAY_MS)), AtOnce, "Interval of the scan for expired leases: its delay after a clock jump, and before a retry of a failed read.";
+    lease_heartbeat_ms: u64 = 2_000, Some((100, DAY_MS)), NotYet, "Interval at which external workers renew their leases.";
+    lease_timeout_ms: u64 = 15_000, Some((1_000, 7 * DAY_MS)), NewWork, "Lease duration for steps that the daemon's own agents run.";
+    suspect_recover_min_ms: u64 = 5_000, Some((0, DAY_MS)), NotYet, "Minimum time that a node stays SUSPECT.";
+    dead_recover_min_ms: u64 = 30_000, Some((0, DAY_MS)), NotYet, "Minimum time that a node stays DEAD.";
+    pause_worker_when_local_not_alive: bool = true, None, NotYet, "Stop taking work while this node is SUSPECT or DEAD.";
+    mesh_prune_older_than_ms: u64 = 604_800_000, Some((60_000, 3_650 * DAY_MS)), NotYet, "Age at which DEAD members are removed.";
+    mesh_prune_limit: u64 = 256, Some((1, 65_536)), NotYet, "Maximum number of members removed in one round.";
+    mesh_prune_interval_ms: u64 = 3_600_000, Some((1_000, 30 * DAY_MS)), NotYet, "Interval of the removal of members.";
+    payload_max_bytes: u64 = 10_485_760, Some((1_024, 10_485_760)), NewWork, "Maximum length of an input, a result or a message.";
+    done_retention_days: u64 = 7, Some((0, 36_500)), AtOnce, "Days for which ended tasks and threads are kept; at least as long as their idempotency keys.";
+    idempotency_ttl_days: u64 = 7, Some((0, 36_500)), AtOnce, "Days for which an idempotency key is kept after the end of its task.";
+    queue_capacity: u64 = 100, Some((1, 100_000)), AtOnce, "Maximum number of ready steps in memory; the others wait in the store.";
+    thread_pool_core: u64 = 4, Some((1, 1_024)), NotYet, "Number of idle processes to keep. Processes are started on demand, so there are none.";
+    thread_pool_max: u64 = 8, Some((1, 1_024)), AtOnce, "Maximum number of concurrent agent processes.";
+    llm_parallel_limit: u64 = 4, Some((1, 1_024)), AtOnce, "Maximum number of concurrent attempts of all agents with `llm = true`.";
+    gossip_sync_sample_size: u64 = 32, Some((1, 4_096)), NotYet, "Number of members in one anti-entropy packet.";
+    max_consecutive_high: u64 = 100, Some((1, 1_000_000)), NextStart, "Maximum number of steps of higher priority in a row before one of lower priority must run.";
+    graceful_timeout_ms: u64 = 15_000, Some((1_000, 600_000)), AtOnce, "Time limit for stopping the daemon; running agents get two thirds of it.";
+    min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "Minimum free disk space; below it, all writes are refused.";
+    bus_orphan_ms: u64 = 3_600_000, Some((0, 30 * DAY_MS)), AtOnce, "Time for which a payload on the file bus may wait for its meta file.";
+    http_addr: String = "127.0.0.1:0", None, NextStart, "Address of the HTTP API. Any address but loopback needs `http_tls_cert` and `http_tls_key`; daemon.json has the actual port.";
+    http_tls_cert: String = "", None, NextStart, "Certificate file of the HTTP API with its chain, in PEM. It is reloaded when it changes.";
+    http_tls_key: String = "", None, NextStart, "Key file of that certificate, in PEM.";
+    http_hosts: String = "", None, AtOnce, "Host names that the HTTP API accepts besides its address and localhost.";
+    http_get_writes: bool = false, None, AtOnce, "Accept writes by GET, for programs that cannot send POST; each is audited as web.write.get_compat.";
+    http_writes_per_second: u64 = 10_000, Some((1, 1_000_000)), AtOnce, "Maximum HTTP writes per second and token; beyond it, the answer is 429 with Retry-After.";
+    http_body_max_bytes: u64 = 12_582_912, Some((1_024, 67_108_864)), AtOnce, "Maximum length of a request body, and of one line of a streamed body.";
+    http_connections_max: u64 = 768, Some((8, 65_536)), NextStart, "Maximum number of HTTP connections. At the limit, the one that was idle longest is closed.";
+    otlp_endpoint: String = "", None, NextStart, "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without one, no traces are sent.";
+    otlp_headers_secret: String = "", None, NextStart, "Secret with the headers for `otlp_endpoint`, such as `authorization=Bearer xyz`, separated by commas.";
+    trace_sample_per_mille: u64 = 1_000, Some((0, 1_000)), NextStart, "Number of traces to keep out of every thousand. The choice depends on the trace id, so all nodes keep the same.";
+    max_clock_drift_ms: u64 = 60_000, Some((100, DAY_MS)), NotYet, "Maximum time by which the clock of another node may be ahead.";
 }

@@ -116,7 +116,7 @@ fn numbers_outside_of_their_bounds_are_refused_in_every_layer_and_the_bounds_are
                 layers(&[], &[(setting.name, &outside)]).over(None),
             ];
             for error in errors.map(Result::unwrap_err) {
-                let bound = format!("is {outside}; it must be a whole number from {min} to {max}");
+                let bound = format!("is {outside}; it must be an integer from {min} to {max}");
                 assert!(error.message.contains(&bound), "{}: {error}", setting.name);
             }
         }
@@ -127,9 +127,9 @@ fn numbers_outside_of_their_bounds_are_refused_in_every_layer_and_the_bounds_are
 fn what_is_wrong_is_named_with_its_place() {
     let cases = [
         ("{\n  \"queue_capacity\": 0\n}", Some((2, 3)), "`queue_capacity` is 0; it must be"),
-        ("{\"queue_capacity\": 1.5}", Some((1, 2)), "must be a whole number from 1 to 100000"),
-        ("{\"queue_capacity\": \"7\"}", Some((1, 2)), "must be a whole number"),
-        ("{\"queue_capacity\": true}", Some((1, 2)), "must be a whole number"),
+        ("{\"queue_capacity\": 1.5}", Some((1, 2)), "must be an integer from 1 to 100000"),
+        ("{\"queue_capacity\": \"7\"}", Some((1, 2)), "must be an integer"),
+        ("{\"queue_capacity\": true}", Some((1, 2)), "must be an integer"),
         ("{\"pause_worker_when_local_not_alive\": 1}", Some((1, 2)), "must be true or false"),
         ("{\n\"queue_capacity\": 1,\n\"queue_capacity\": 2}", Some((3, 16)), "occurs twice"),
         ("{\"a\": {\"queue_capacity\": 1}}", Some((1, 2)), "there is no setting `a`"),
@@ -139,13 +139,13 @@ fn what_is_wrong_is_named_with_its_place() {
         (
             "{\n \"max_backoff_ms\": 5,\n \"base_backoff_ms\": 9}",
             Some((3, 2)),
-            "`base_backoff_ms` is 9 and must not be above",
+            "`base_backoff_ms` is 9, but it must not be above",
         ),
-        ("{\"lease_timeout_ms\": 4000}", None, "`lease_heartbeat_ms` is 2000 and must be less than half"),
+        ("{\"lease_timeout_ms\": 4000}", None, "`lease_heartbeat_ms` is 2000, but it must be less than half"),
         (
             "{\"thread_pool_max\": 3}",
             None,
-            "`thread_pool_core` is 4 and must not be above `thread_pool_max`, which is 3",
+            "`thread_pool_core` is 4, but it must not be above `thread_pool_max`, which is 3",
         ),
         ("{\"dead_recover_min_ms\": 3}", None, "`suspect_recover_min_ms` is 5000"),
     ];

@@ -72,14 +72,14 @@ impl FromStr for Scope {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|scope| scope.as_str() == text);
-        found.ok_or_else(|| "a scope is one of ro, rw, admin, agent".to_owned())
+        found.ok_or_else(|| "a scope must be ro, rw, admin or agent".to_owned())
     }
 }
 
 /// What a token may do, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// What for.
+    /// Purpose.
     pub scope: Scope,
     /// Only in these namespaces; in all of them if nobody has said.
     pub namespaces: Option<Vec<Name>>,
@@ -121,7 +121,7 @@ pub struct Found {
 /// All tokens with names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// By name.
+    /// The namespaces, by name.
     pub tokens: BTreeMap<Name, Named>,
 }
 

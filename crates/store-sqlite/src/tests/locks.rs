@@ -13,7 +13,7 @@ use std::{
 fn a_second_open_is_refused_with_the_name_of_the_first() {
     let mut world = World::new();
     let Err(Error::InUse { detail }) = world.open() else { panic!("the root is in use") };
-    assert!(detail.contains(&format!("the process {} has the root", std::process::id())), "{detail}");
+    assert!(detail.contains(&format!("the process {} is using the root", std::process::id())), "{detail}");
     world.close();
     assert!(world.root().lock().exists(), "the lock is never deleted");
     world.open().unwrap();

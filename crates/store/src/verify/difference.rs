@@ -31,7 +31,7 @@ impl fmt::Display for Difference {
         if let Some(step) = &self.step {
             write!(f, " step `{step}`")?;
         }
-        write!(f, ": {} is {}, the log says {}", self.field, self.stored, self.rebuilt)
+        write!(f, ": {} is {}, but the log gives {}", self.field, self.stored, self.rebuilt)
     }
 }
 

@@ -68,7 +68,7 @@ pub enum Problem {
         found: Box<Chain>,
     },
     /// The rows, each good by itself, are not those that were written together.
-    #[error("the rows hash to {:032x}, the head says {:032x} at op {pos}: a row was changed, lost or kept. Rebuild the rows from the log to see which", found.0, expected.0)]
+    #[error("the hash of the rows is {:032x}, but the head has {:032x} at op {pos}: a row was changed, lost or kept. Rebuild the rows from the log to see which", found.0, expected.0)]
     State {
         /// Where the head stands.
         pos: u64,
@@ -87,7 +87,7 @@ pub enum Problem {
     },
     /// What is looked up beside a task's rows says something else than the rows. Rebuild the rows from the log.
     #[error(
-        "the {what} of {task} (row {key}) does not say what the rows say: expected {expected}, found {found}. Rebuild the rows from the log"
+        "the {what} of {task} (row {key}) differs from the rows: expected {expected}, found {found}. Rebuild the rows from the log"
     )]
     Lookup {
         /// Which look-up: `idempotency row`, `list by status`, …
@@ -102,7 +102,7 @@ pub enum Problem {
         found: String,
     },
     /// The queues or leases hold other steps than the rows say. Rebuild the rows from the log.
-    #[error("{what} holds {found} steps, the rows say {expected}, or others of them. Rebuild the rows from the log")]
+    #[error("{what} has {found} steps, but the rows have {expected}, or different ones. Rebuild the rows from the log")]
     Index {
         /// Which one.
         what: String,
@@ -146,13 +146,13 @@ pub enum Problem {
         scope: Scope,
     },
     /// A rebuild begins with nothing.
-    #[error("the store to rebuild into has {pos} ops already. Give an empty one")]
+    #[error("the store to rebuild into already has {pos} ops: use an empty one")]
     NotEmpty {
         /// Where its head stands.
         pos: u64,
     },
     /// Somebody wrote meanwhile.
-    #[error("the store moved from op {from} to op {to} while it was checked. Try again while nobody writes")]
+    #[error("the store changed from op {from} to op {to} during the check. Try again while nothing is written")]
     Moved {
         /// Where the head stood.
         from: u64,

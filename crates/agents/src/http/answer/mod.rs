@@ -89,10 +89,10 @@ impl Answer {
     pub fn judge(&self, wants_json: bool) -> End {
         let failed = |error: String, retryable| End::Failed { error, retryable };
         match &self.said.stop {
-            None => failed("its answer was cut off".to_owned(), true),
+            None => failed("the answer was cut off".to_owned(), true),
             Some(Stop::Failed(why)) => failed(why.clone(), !self.is_for_good),
             Some(Stop::Limited { message, until_ms }) => {
-                End::Limited { reason: format!("its provider turns it away: {message}"), until_ms: *until_ms }
+                End::Limited { reason: format!("the provider refused the request: {message}"), until_ms: *until_ms }
             }
             Some(Stop::Done) if self.api == Api::Json => end::of_output(self.said.text.clone().into_bytes(), false),
             Some(Stop::Done) if wants_json => match serde_json::from_str::<Value>(&self.said.text) {

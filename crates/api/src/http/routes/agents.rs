@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 /// How long the token of an agent is good; it registers again before that.
 const TOKEN_MS: u64 = 24 * 3_600_000;
 
-/// Every agent that is known.
+/// Lists all agents.
 #[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = agent::All)))]
 pub(super) async fn list(house: State, _who: Who) -> Answered {
     let (agents, root) = ((house.desk.agents)(), house.desk.root.clone());
@@ -31,40 +31,40 @@ pub(super) async fn list(house: State, _who: Who) -> Answered {
     Ok(Said(json!(agent::All { agents: found })))
 }
 
-/// An agent that connects by itself.
+/// Registration of an agent.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Register {
-    /// What it is called: its messages are those to this name.
+    /// Name of the agent, whose messages it receives.
     #[schema(value_type = String)]
     agent: Name,
     /// The registration token, from `relaymesh agent token create`.
     registration_token: String,
-    /// Where it works; without one, in `default`.
+    /// Namespace; by default, `default`.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
 }
 
-/// What an agent is given that was let in.
+/// Answer to a registration.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Registered {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     agent: Name,
-    /// Where it works.
+    /// Namespace.
     #[schema(value_type = String)]
     namespace: Name,
-    /// Its token.
+    /// The token.
     token: String,
-    /// Until when that is good.
+    /// Expiry, in milliseconds since 1970.
     until_ms: u64,
 }
 
-/// Lets an agent in that shows the registration token: it gets a token of its own, good for a day, to take its messages and answer them.
-/// Registering again gives another one; the one before is useless then.
+/// Registers an agent with the registration token. The answer has a token, valid for a day, for taking and answering its messages.
+/// Registering again replaces the token.
 #[utoipa::path(post, path = "/agents/register", tag = "agents", request_body = Register, security(()), responses((status = 200, body = Registered)))]
 pub(super) async fn register(house: State, came: Came, Json(body): Json<Register>) -> Answered {
-    let refused = || Error::new(Code::NotAuthenticated, "the registration token is not good");
+    let refused = || Error::new(Code::NotAuthenticated, "the registration token is not valid");
     let (house, agent) = (house.0, body.agent);
     let (shown, keys) = (body.registration_token, Arc::clone(&house));
     let is_good = blocking(move || keys.keys.may_register(&shown)).await?;

@@ -17,12 +17,12 @@ use utoipa::{IntoParams, ToSchema};
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
-    /// Of this one.
+    /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
 }
 
-/// Every step that asks for a decision, the most urgent first.
+/// Lists the steps that wait for an approval, most urgent first.
 #[utoipa::path(get, path = "/approvals", tag = "approvals", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = asked::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let namespace = who.namespace(query.namespace)?;
@@ -30,7 +30,7 @@ pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>)
     Ok(Said(json!(asked::All { approvals: found.into_iter().map(Asked::shown).collect() })))
 }
 
-/// What a step asks, with all that one should know before deciding.
+/// Shows a request for approval with its details.
 #[utoipa::path(
     get, path = "/approvals/{task}/{step}", tag = "approvals", params(("task" = String, Path), ("step" = String, Path)),
     security(("token" = ["ro"])), responses((status = 200, body = asked::Shown)),
@@ -45,20 +45,20 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
     Ok(Said(found.await?))
 }
 
-/// A decision about exactly what was read.
+/// A decision on a request for approval.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Decision {
-    /// `ask` of the approval that was shown: the decision is about this and nothing else.
+    /// `ask` of the request: the decision applies only to exactly this request.
     #[schema(value_type = String)]
     ask: Hash,
-    /// Whether it is agreed to.
+    /// `true` to approve, `false` to deny.
     approve: bool,
-    /// Why not; it stands on the log.
+    /// Reason of a denial, recorded on the log.
     reason: Option<String>,
 }
 
-/// Agrees to what a step asks, or refuses it. The first decision counts.
+/// Approves or denies a step. The first decision counts.
 #[utoipa::path(
     post, path = "/approvals/{task}/{step}", tag = "approvals", params(("task" = String, Path), ("step" = String, Path)),
     request_body = Decision, security(("token" = ["rw"])), responses((status = 200, body = asked::Decided)),

@@ -25,30 +25,30 @@ const READ: usize = 500;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditQuery {
-    /// Of this namespace; without one, of all that the token is for.
+    /// Namespace; by default, all of the token.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Only by this principal.
+    /// Only writes by this author.
     #[param(value_type = Option<String>)]
     author: Option<Name>,
-    /// Only from there: cli, http, driver, …
+    /// Only writes from this source: cli, http, driver, …
     #[param(value_type = Option<String>)]
     source: Option<Name>,
-    /// Only of this kind: ScheduleJob, CancelTask, AuditEvent, …
+    /// Only ops of this kind: ScheduleJob, CancelTask, AuditEvent, …
     kind: Option<String>,
-    /// Only about this task.
+    /// Only ops of this task.
     task: Option<String>,
-    /// Only at this time or later, in milliseconds since 1970.
+    /// Only ops at or after this time, in milliseconds since 1970.
     since_ms: Option<u64>,
-    /// Only before this time.
+    /// Only ops before this time, in milliseconds since 1970.
     until_ms: Option<u64>,
-    /// After this position: `next` of the page before.
+    /// Cursor: `next` of the previous page.
     cursor: Option<u64>,
-    /// At most so many, up to 500.
+    /// Maximum number of results, up to 500.
     limit: Option<usize>,
 }
 
-/// Writes, oldest first. `next` is where to go on; it is there as long as there may be more.
+/// Lists writes, oldest first. `next` is the cursor of the next page, if there may be more.
 #[utoipa::path(get, path = "/audit", tag = "audit", params(AuditQuery), security(("token" = ["ro"])), responses((status = 200, body = entry::Page)))]
 pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery>) -> Answered {
     if let Some(namespace) = &query.namespace {

@@ -42,11 +42,11 @@ const PART_BYTES: usize = 64 << 10;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContentQuery {
-    /// The task that names it: who may see the task may see what it names.
+    /// Task that uses the content; the token must be allowed to read the task.
     task: String,
 }
 
-/// What a task names by this hash, checked against it, in parts: however long it is, a part of it is in memory at a time.
+/// Downloads content of a task by its hash, as a stream. The bytes are checked against the hash.
 #[utoipa::path(
     get, path = "/content/{hash}", tag = "content", params(("hash" = String, Path), ContentQuery), security(("token" = ["ro", "agent"])),
     responses((status = 200, description = "the bytes", content(
@@ -62,7 +62,7 @@ pub(super) async fn download(
     let (hash, task, who): (Hash, TaskId, _) = (id(&hash)?, id(&query.task)?, who.0);
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
-        let missing = || Error::new(Code::NoContent, format!("{task} names nothing with the hash {hash}"));
+        let missing = || Error::new(Code::NoContent, format!("{task} has no content with the hash {hash}"));
         let (named, key) = places(&rows).into_iter().find(|(named, _)| named.hash == hash).ok_or_else(missing)?;
         let content = reader.content(key)?.ok_or_else(missing)?;
         if let Content::Inline(bytes) = &content {
@@ -89,13 +89,13 @@ pub(super) async fn download(
     let headers = [
         (header::CONTENT_TYPE, media.to_owned()),
         (header::CONTENT_LENGTH, named.len.to_string()),
-        // Whatever it is, a browser must not take it for a page of ours.
+        // A browser must not treat the content as a page of ours.
         (header::CONTENT_DISPOSITION, "attachment".to_owned()),
     ];
     Ok((headers, body).into_response())
 }
 
-/// The file of a blob, whose bytes are those that are named. A wrong one is told before the first of them is sent.
+/// The file of a blob with the expected hash. A damaged one is refused before the first byte is sent.
 fn checked(desk: &Desk, named: ContentRef) -> Result<File, Error> {
     let unreadable = |error: std::io::Error| Error::new(Code::StoreIo, format!("the blob cannot be read: {error}"));
     let missing = || Error::new(Code::Damaged, format!("the blob {} is missing", named.hash));
@@ -129,28 +129,28 @@ fn part(mut file: File) -> Result<Option<(Bytes, File)>, Error> {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UploadQuery {
-    /// The team or project it is for.
+    /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// The SHA-256 of all bytes: if they come to another one, nothing is kept.
+    /// Expected SHA-256 of all bytes; if it differs, nothing is stored.
     #[param(value_type = Option<String>)]
     sha256: Option<Hash>,
 }
 
-/// What was uploaded.
+/// Answer to an upload.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Uploaded {
-    /// Its SHA-256: what a submit names it by.
+    /// SHA-256, to use as `input_hash`.
     #[schema(value_type = String)]
     hash: Hash,
-    /// How many bytes.
+    /// Length in bytes.
     bytes: u32,
-    /// Until when it is kept if nothing names it.
+    /// Time until which it is kept unless a task uses it, in milliseconds since 1970.
     until_ms: u64,
 }
 
-/// Takes content in parts, however long; a part of it is in memory at a time. It is durable when this answers. Whoever uploaded it can name it in
-/// submits (`input_hash`) for an hour, as long as the daemon runs; then it is removed, unless a task names the same bytes.
+/// Uploads content of any length, as a stream. It is durable when this answers. For one hour, or until the daemon stops, the same token can
+/// use it as the `input_hash` of submits; content that no task uses is then deleted.
 #[utoipa::path(
     post, path = "/content", tag = "content", params(UploadQuery), request_body(content = String, content_type = "application/octet-stream"),
     security(("token" = ["rw"])), responses((status = 201, body = Uploaded)),
@@ -169,7 +169,7 @@ pub(super) async fn upload(
         error.hint("`payload_max_bytes` is the limit")
     };
     let (mut body, mut bytes) = (request.into_body(), 0);
-    // Whoever says beforehand that it is too long need not send it.
+    // If `Content-Length` is already too long, refuse before reading.
     if http_body::Body::size_hint(&body).lower() > max {
         return Err(too_long().into());
     }
@@ -188,7 +188,7 @@ pub(super) async fn upload(
         drop(blob);
         let desk = Arc::clone(&house.desk);
         blocking(move || (desk.sweep)(&hash)).await?;
-        return Err(Error::new(Code::BadInput, format!("the bytes that came have the hash {hash}")).into());
+        return Err(Error::new(Code::BadInput, format!("the received bytes have the hash {hash}")).into());
     }
     let until_ms = house.uploads.keep(blob, who.caller.author.clone());
     let about = [("hash", hash.to_string()), ("bytes", bytes.to_string())];
@@ -200,8 +200,8 @@ pub(super) async fn upload(
 /// What the caller has uploaded with this hash, as an input.
 pub(super) async fn uploaded(house: &State, who: &Who, hash: Hash) -> Result<Value, Error> {
     let missing = || {
-        let error = Error::new(Code::NoContent, format!("this token has uploaded nothing with the hash {hash}"));
-        error.hint("`POST /api/v1/content` uploads, and keeps it for an hour")
+        let error = Error::new(Code::NoContent, format!("this token has not uploaded content with the hash {hash}"));
+        error.hint("upload it with `POST /api/v1/content`; it is kept for an hour")
     };
     let blob = house.uploads.find(hash, &who.caller.author).ok_or_else(missing)?;
     let desk = Arc::clone(&house.desk);
@@ -210,7 +210,8 @@ pub(super) async fn uploaded(house: &State, who: &Who, hash: Hash) -> Result<Val
         let mut file = checked(&desk, ContentRef { hash, len: blob.len, media: Media::Json })?;
         let read = file.read_to_end(&mut bytes);
         read.map_err(|error| Error::new(Code::StoreIo, format!("the upload cannot be read: {error}")))?;
-        canonical::parse(&bytes).map_err(|error| Error::new(Code::BadInput, format!("the upload is no input: {error}")))
+        canonical::parse(&bytes)
+            .map_err(|error| Error::new(Code::BadInput, format!("the upload cannot be used as an input: {error}")))
     })
     .await
 }

@@ -1,4 +1,4 @@
-//! What came to nothing: look, try again, forget.
+//! Failed tasks and messages: list, show, retry, purge.
 
 use super::{Answered, State, Who, id, unexpected};
 use crate::{
@@ -31,37 +31,39 @@ const NAMED_MAX: usize = 200;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
-    /// Of this namespace.
+    /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Only where this agent failed, or where a message was for it.
+    /// Only tasks in which this agent failed, and messages to it.
     #[param(value_type = Option<String>)]
     agent: Option<Name>,
-    /// Only tasks of the flow with this name.
+    /// Only tasks of this flow.
     #[param(value_type = Option<String>)]
     flow: Option<Name>,
-    /// Only what died at this time or later, in milliseconds since 1970.
+    /// Only failures at or after this time, in milliseconds since 1970.
     since_ms: Option<u64>,
-    /// Only what died before this time.
+    /// Only failures before this time, in milliseconds since 1970.
     before_ms: Option<u64>,
-    /// These, with commas between them: tasks, messages, or threads for their messages. At most 200.
+    /// Ids of tasks, messages, or threads (for all their failed messages), separated by commas; at most 200.
     ids: Option<String>,
 }
 
-/// Tasks and messages that came to nothing, in the order in which they were submitted or sent; at most 1000.
+/// Lists failed tasks and messages, oldest submit first; at most 1000.
 #[utoipa::path(get, path = "/dead", tag = "dead letters", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = dead::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let ListQuery { namespace, agent, flow, since_ms, before_ms, ids } = query;
     let ids: Vec<String> = ids.iter().flat_map(|ids| ids.split(',')).map(str::to_owned).collect();
     if ids.len() > NAMED_MAX {
-        return Err(Error::new(Code::TooLong, format!("{} ids; at most {NAMED_MAX} are possible", ids.len())).into());
+        return Err(
+            Error::new(Code::TooLong, format!("{} ids are too many; the maximum is {NAMED_MAX}", ids.len())).into()
+        );
     }
     let found = find(&house, &who, namespace, ids, Selection { agent, flow, since_ms, before_ms }).await?;
     let total = found.len();
     Ok(Said(json!(dead::All { dead: found.into_iter().take(PAGE_MAX).map(Dead::shown).collect(), total })))
 }
 
-/// Something that came to nothing, with everything that is known of it. A thread gives all of its messages that did.
+/// Shows a failed task or message with all details. For a thread, shows all its failed messages.
 #[utoipa::path(
     get, path = "/dead/{id}", tag = "dead letters", params(("id" = String, Path, description = "a task, a message or a thread")),
     security(("token" = ["ro"])), responses((status = 200, body = dead::Documents)),
@@ -74,34 +76,34 @@ pub(super) async fn show(house: State, who: Who, Path(named): Path<String>) -> A
     Ok(Said(json!(dead::Documents { documents: documents.await? })))
 }
 
-/// Which of them: by id, by what they have in common, or all.
+/// Selection: by ids, by filters, or all.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Chosen {
-    /// Of this namespace.
+    /// Namespace.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Tasks, messages, or threads for their messages.
+    /// Ids of tasks, messages, or threads (for all their failed messages).
     #[serde(default)]
     ids: Vec<String>,
-    /// Only where this agent failed.
+    /// Only tasks in which this agent failed.
     #[schema(value_type = Option<String>)]
     agent: Option<Name>,
-    /// Only tasks of the flow with this name.
+    /// Only tasks of this flow.
     #[schema(value_type = Option<String>)]
     flow: Option<Name>,
-    /// Only what died at this time or later.
+    /// Only failures at or after this time, in milliseconds since 1970.
     since_ms: Option<u64>,
-    /// Only what died before this time.
+    /// Only failures before this time, in milliseconds since 1970.
     before_ms: Option<u64>,
-    /// Everything of this namespace.
+    /// Select all of the namespace.
     #[serde(default)]
     all: bool,
-    /// Why; it stands on the log.
+    /// Reason, recorded on the log.
     reason: Option<String>,
 }
 
-/// Tries again what came to nothing. One that cannot be tried again stops none of the others.
+/// Retries failed tasks and messages. If one cannot be retried, the others still are.
 #[utoipa::path(post, path = "/dead/redrive", tag = "dead letters", request_body = Chosen, security(("token" = ["rw"])), responses((status = 200, body = dead::Outcome)))]
 pub(super) async fn redrive(house: State, who: Who, Json(chosen): Json<Chosen>) -> Answered {
     let reason = chosen.reason.clone().unwrap_or_else(|| "tried again over HTTP".to_owned());
@@ -117,7 +119,7 @@ pub(super) async fn redrive(house: State, who: Who, Json(chosen): Json<Chosen>) 
     all(&house, &who, commands.collect()).await
 }
 
-/// Forgets what came to nothing, for good. A message goes with its whole thread.
+/// Purges failed tasks and messages. A message is purged with its whole thread.
 #[utoipa::path(post, path = "/dead/purge", tag = "dead letters", request_body = Chosen, security(("token" = ["admin"])), responses((status = 200, body = dead::Outcome)))]
 pub(super) async fn purge(house: State, who: Who, Json(chosen): Json<Chosen>) -> Answered {
     let found = chosen.find(&house, &who).await?;
@@ -137,11 +139,14 @@ impl Chosen {
         let Self { namespace, ids, agent, flow, since_ms, before_ms, all, .. } = self;
         let selection = Selection { agent, flow, since_ms, before_ms };
         if ids.is_empty() && !all && selection == Selection::default() {
-            let error = Error::new(Code::Usage, "nothing is chosen");
+            let error = Error::new(Code::Usage, "nothing is selected");
             return Err(error.hint("give ids, agent, flow, since_ms or before_ms, or all"));
         }
         if ids.len() > PAGE_MAX {
-            return Err(Error::new(Code::TooLong, format!("{} ids; at most {PAGE_MAX} are possible", ids.len())));
+            return Err(Error::new(
+                Code::TooLong,
+                format!("{} ids are too many; the maximum is {PAGE_MAX}", ids.len()),
+            ));
         }
         let found = find(house, who, namespace, ids, selection).await?;
         Ok(found.into_iter().map(|dead| dead.what).take(PAGE_MAX).collect())
@@ -175,7 +180,7 @@ async fn find(
         }
         let mut found = dead::named(reader, &ids, &mut |_| {}).map_err(|error| match &who.grant.namespaces {
             // How something stands that the token is not for is nobody's business.
-            Some(_) => Error::new(Code::NoTask, "not all of it is there"),
+            Some(_) => Error::new(Code::NoTask, "some of it does not exist"),
             None => error,
         })?;
         found.sort_by_key(|dead| dead.pos);

@@ -20,21 +20,21 @@ use utoipa::IntoParams;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
-    /// Of this namespace; without one, of all that the token is for.
+    /// Namespace; by default, all of the token.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Only of these kinds, with commas between them: ScheduleJob, CompleteJob, SendMessage, …
+    /// Only events of these kinds, separated by commas: ScheduleJob, CompleteJob, SendMessage, …
     kind: Option<String>,
-    /// Only about this task.
+    /// Only ops of this task.
     task: Option<String>,
-    /// After this position. `Last-Event-ID` counts more; without either, from now on.
+    /// Start after this position. `Last-Event-ID` takes precedence; without either, only new events are sent.
     after: Option<u64>,
 }
 
-/// Everything that becomes durable, as server-sent events. The id of an event is its position on the log.
+/// Streams every durable change as server-sent events. The id of an event is its position on the log.
 #[utoipa::path(
     get, path = "/events", tag = "events",
-    params(EventsQuery, ("Last-Event-ID" = Option<u64>, Header, description = "the id of the last event that was seen")),
+    params(EventsQuery, ("Last-Event-ID" = Option<u64>, Header, description = "id of the last event that was received")),
     security(("token" = ["ro"])), responses((status = 200, content_type = "text/event-stream", body = String)),
 )]
 pub(super) async fn follow(
@@ -51,7 +51,7 @@ pub(super) async fn follow(
     let task = query.task.as_deref().map(id).transpose()?;
     let last = headers.get("last-event-id").map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()));
     let last = match last {
-        Some(None) => return Err(Error::new(Code::Usage, "Last-Event-ID is the number of an event").into()),
+        Some(None) => return Err(Error::new(Code::Usage, "`Last-Event-ID` must be the number of an event").into()),
         Some(Some(last)) => Some(last),
         None => query.after,
     };

@@ -17,28 +17,28 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A flow, and what it is to be checked with.
+/// A flow to check.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Checked {
-    /// Where it would be submitted.
+    /// Namespace in which to check it.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// The flow, as docs/reference/flow.schema.json has it.
+    /// The flow, according to docs/reference/flow.schema.json.
     #[schema(value_type = Object)]
     flow: Request,
-    /// Its input.
+    /// Input of the flow.
     #[schema(value_type = Option<Value>)]
     input: Option<Value>,
 }
 
-/// Checks a flow: agents, references, graph, input. Nothing is submitted.
+/// Checks a flow without submitting it: agents, references, dependencies, input.
 #[utoipa::path(post, path = "/flows/check", tag = "flows", request_body = Checked, security(("token" = ["ro"])), responses((status = 200, body = Value)))]
 pub(super) async fn check(house: State, who: Who, Json(body): Json<Checked>) -> Answered {
     let namespace = who.namespace(body.namespace)?;
     let agents = (house.desk.agents)();
     let has_input = body.input.is_some();
-    // Whoever gives no input asks about the flow alone.
+    // Without an input, only the flow is checked.
     let schema = if has_input { body.flow.input.clone() } else { None };
     let mut request = flow::check(Request { input: schema, ..body.flow.clone() }, body.input, &agents)?;
     request.input = body.flow.input;
@@ -49,7 +49,7 @@ pub(super) async fn check(house: State, who: Who, Json(body): Json<Checked>) -> 
 /// Submits a flow by its definition. The same as `POST /tasks` with `flow`.
 #[utoipa::path(
     post, path = "/flows", tag = "flows", request_body = tasks::Submitted, security(("token" = ["rw"])),
-    responses((status = 201, body = Accepted), (status = 200, description = "it was there already", body = Accepted)),
+    responses((status = 201, body = Accepted), (status = 200, description = "it already existed", body = Accepted)),
 )]
 pub(super) async fn submit(
     house: State,

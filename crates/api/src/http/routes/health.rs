@@ -19,33 +19,33 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-/// That the process lives.
+/// Liveness.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Live {
     /// `live`.
     status: String,
 }
 
-/// Whether it takes work.
+/// Readiness.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Ready {
-    /// Whether it does.
+    /// Whether the daemon is ready.
     ready: bool,
-    /// The newest durable op.
+    /// Position of the newest durable op.
     #[serde(skip_serializing_if = "Option::is_none")]
     pos: Option<u64>,
-    /// What is not as it should be, the worst first.
+    /// Current problems, worst first.
     why: Vec<Trouble>,
 }
 
-/// What is not as it should be.
+/// A problem.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Trouble {
-    /// What it is.
+    /// Kind of the problem.
     trouble: String,
-    /// Whether it stops the work.
+    /// Whether it stops all work.
     stops: bool,
-    /// What was found.
+    /// Details.
     detail: String,
 }
 
@@ -55,16 +55,16 @@ impl From<Reason> for Trouble {
     }
 }
 
-/// Whether the process lives. Needs no token.
+/// Tells that the process is alive. Needs no token.
 #[utoipa::path(get, path = "/health", tag = "health", security(()), responses((status = 200, body = Live)))]
 pub(super) async fn live() -> Said {
     Said(json!(Live { status: "live".to_owned() }))
 }
 
-/// Whether it takes work, and if not, why. Needs no token.
+/// Tells whether the daemon is ready, and if not, why. Needs no token.
 #[utoipa::path(
     get, path = "/ready", tag = "health", security(()),
-    responses((status = 200, body = Ready), (status = 503, description = "it does not, and why", body = Ready)),
+    responses((status = 200, body = Ready), (status = 503, description = "not ready, with the reasons", body = Ready)),
 )]
 pub(super) async fn ready(house: State) -> Response {
     let not_ready = |why: Vec<Trouble>| {
@@ -86,7 +86,7 @@ pub(super) async fn ready(house: State) -> Response {
     }
 }
 
-/// What operators watch over time, in Prometheus' form, or in that of OpenMetrics where it is asked for.
+/// Returns the metrics of the daemon in the Prometheus format, or in OpenMetrics if requested.
 #[utoipa::path(
     get, path = "/metrics", tag = "health", security(("token" = ["ro"])),
     responses((status = 200, body = String, content_type = "text/plain")),
@@ -103,14 +103,14 @@ fn silent() -> Error {
     Error::new(Code::Busy, "the driver does not answer")
 }
 
-/// How the daemon is.
+/// Shows the state of the daemon.
 #[utoipa::path(get, path = "/status", tag = "health", security(("token" = ["ro"])), responses((status = 200, body = Status)))]
 pub(super) async fn status(house: State) -> Answered {
     let status = house.desk.glance().await.ok_or_else(silent)?;
     Ok(Said(json!(status)))
 }
 
-/// This document.
+/// Returns this document.
 #[utoipa::path(get, path = "/openapi.json", tag = "health", security(()), responses((status = 200, body = Value)))]
 pub(super) async fn openapi() -> Said {
     Said(super::document())

@@ -24,12 +24,12 @@ const EDIT_TTL_MS: u64 = 30_000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
-    /// Of this one.
+    /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
 }
 
-/// Every lock of a namespace.
+/// Lists the locks of a namespace.
 #[utoipa::path(get, path = "/locks", tag = "locks", params(ListQuery), security(("token" = ["ro", "agent"])), responses((status = 200, body = lock::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let namespace = who.namespace(query.namespace)?;
@@ -41,36 +41,36 @@ pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>)
     Ok(Said(json!(lock::All { locks: found.await? })))
 }
 
-/// A lock to be taken.
+/// Request for a lock.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Acquire {
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// In which repository.
+    /// Repository.
     repository: Option<String>,
-    /// A key, or a path glob with `*`, `?` and `**`.
+    /// Key, or path glob with `*`, `?` and `**`.
     key: String,
-    /// Beside others that are shared, too.
+    /// Shared mode: does not conflict with other shared locks.
     #[serde(default)]
     shared: bool,
-    /// Take upper and lower case for one.
+    /// Match case-insensitively.
     #[serde(default)]
     fold_case: bool,
-    /// For whom; without one, for the name of the token.
+    /// Holder; by default, the name of the token.
     #[schema(value_type = Option<String>)]
     holder: Option<Name>,
-    /// The token of a lock that is held, to renew it or to change its mode.
+    /// Token of a held lock, to renew it or to change its mode.
     #[schema(value_type = Option<String>)]
     token: Option<LeaseToken>,
-    /// For how long.
+    /// Duration of the lock, in milliseconds.
     ttl_ms: Option<u64>,
-    /// What for, for people.
+    /// Purpose, shown in lists.
     purpose: Option<String>,
 }
 
-/// Takes a lock. `held` is shown when it is renewed or given back.
+/// Acquires a lock. Send `held` back to renew or release it.
 #[utoipa::path(post, path = "/locks", tag = "locks", request_body = Acquire, security(("token" = ["rw", "agent"])), responses((status = 200, body = lock::Held)))]
 pub(super) async fn acquire(house: State, who: Who, Json(asked): Json<Acquire>) -> Answered {
     let holder = asked.holder.unwrap_or_else(|| who.grant.agent.clone().unwrap_or_else(|| who.caller.author.clone()));
@@ -89,22 +89,22 @@ pub(super) async fn acquire(house: State, who: Who, Json(asked): Json<Acquire>) 
     told(house.desk.ask(&who.caller, Command::Lock(command)).await?)
 }
 
-/// A lock that is held.
+/// A held lock.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Held {
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// In which repository.
+    /// Repository.
     repository: Option<String>,
-    /// `TOKEN:FENCE`, as it was given.
+    /// `TOKEN:FENCE` from the answer to the acquire.
     held: String,
-    /// For how long from now (renew alone).
+    /// Duration from now, in milliseconds (only for renew).
     ttl_ms: Option<u64>,
 }
 
-/// Keeps a lock longer.
+/// Extends a lock.
 #[utoipa::path(post, path = "/locks/renew", tag = "locks", request_body = Held, security(("token" = ["rw", "agent"])), responses((status = 200, body = lock::Held)))]
 pub(super) async fn renew(house: State, who: Who, Json(asked): Json<Held>) -> Answered {
     let command = LockCommand::Renew {
@@ -116,7 +116,7 @@ pub(super) async fn renew(house: State, who: Who, Json(asked): Json<Held>) -> An
     told(house.desk.ask(&who.caller, Command::Lock(command)).await?)
 }
 
-/// Gives a lock back.
+/// Releases a lock.
 #[utoipa::path(post, path = "/locks/release", tag = "locks", request_body = Held, security(("token" = ["rw", "agent"])), responses((status = 200, body = lock::Released)))]
 pub(super) async fn release(house: State, who: Who, Json(asked): Json<Held>) -> Answered {
     let command = LockCommand::Release {

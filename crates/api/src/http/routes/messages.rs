@@ -31,40 +31,40 @@ const LEASE_MS: u64 = 120_000;
 /// Messages of one lane in one answer.
 const PAGE_MAX: usize = 200;
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sent {
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Who is to hear it.
+    /// Recipient.
     #[schema(value_type = String)]
     to: Name,
-    /// Who says it; without one, the name of the token.
+    /// Sender; by default, the name of the token.
     #[schema(value_type = Option<String>)]
     from: Option<Name>,
-    /// What to say.
+    /// Content.
     content: Value,
-    /// In which thread; without one, a new one.
+    /// Thread; by default, a new one.
     #[schema(value_type = Option<String>)]
     thread: Option<ThreadId>,
-    /// Its own id: a second send with it is the same message.
+    /// Id of the message: sending it again with the same id does nothing.
     #[schema(value_type = Option<String>)]
     id: Option<MessageId>,
-    /// The message of the thread that it is about.
+    /// Id of the message of the thread that it replies to.
     #[schema(value_type = Option<String>)]
     reply_to: Option<MessageId>,
-    /// `high`, `normal` or `low`.
+    /// Priority: `high`, `normal` or `low`.
     #[schema(value_type = Option<String>)]
     priority: Option<Priority>,
-    /// After this time it is too old.
+    /// Lifetime in milliseconds; then the message expires.
     ttl_ms: Option<u64>,
-    /// How often it may be delivered.
+    /// Maximum number of deliveries.
     max_deliveries: Option<u32>,
 }
 
-/// Says something to an agent.
+/// Sends a message.
 #[utoipa::path(post, path = "/messages", tag = "messages", request_body = Sent, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn send(house: State, who: Who, Json(sent): Json<Sent>) -> Answered {
     let own = who.grant.agent.clone().unwrap_or_else(|| who.caller.author.clone());
@@ -97,14 +97,14 @@ pub(super) async fn send(house: State, who: Who, Json(sent): Json<Sent>) -> Answ
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InboxQuery {
-    /// Of this namespace.
+    /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// At most so many of each lane, up to 200.
+    /// Maximum number of messages of each priority, up to 200.
     limit: Option<usize>,
 }
 
-/// What waits for an agent, urgent first.
+/// Lists the waiting messages of an agent, highest priority first.
 #[utoipa::path(
     get, path = "/inboxes/{agent}", tag = "messages", params(("agent" = String, Path), InboxQuery), security(("token" = ["ro", "agent"])),
     responses((status = 200, body = message::Inbox)),
@@ -122,24 +122,24 @@ pub(super) async fn inbox(
     Ok(Said(json!(message::Inbox { messages: found.await? })))
 }
 
-/// Who takes, and for how long.
+/// Request for the next message.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Take {
-    /// Of this namespace.
+    /// Namespace.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Without a word for longer than this, it is delivered again.
+    /// Lease duration, in milliseconds; then the message is delivered again.
     lease_ms: Option<u64>,
-    /// Only the `message` of this thread.
+    /// Thread of `message`.
     #[schema(value_type = Option<String>)]
     thread: Option<ThreadId>,
-    /// Only this message of the `thread`.
+    /// Take only this message of `thread`.
     #[schema(value_type = Option<String>)]
     message: Option<MessageId>,
 }
 
-/// Takes the next message for an agent, if there is one. `held` is shown when it is dealt with.
+/// Takes the next message of an agent, if there is one. Send `held` back to acknowledge, reply or fail.
 #[utoipa::path(
     post, path = "/inboxes/{agent}/take", tag = "messages", params(("agent" = String, Path)), request_body = Take,
     security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Taken)),
@@ -150,13 +150,13 @@ pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json
     let worker = WorkerId::new(time::now_ms(), rand::random());
     let lease_ms = take.lease_ms.unwrap_or(LEASE_MS);
     if lease_ms > LEASE_MS_MAX {
-        let what = format!("`lease_ms` is {lease_ms}; a message is held for {LEASE_MS_MAX} ms at most");
+        let what = format!("`lease_ms` is {lease_ms}; the maximum is {LEASE_MS_MAX}");
         return Err(Error::new(Code::Usage, what).into());
     }
     let only = match (take.thread, take.message) {
         (None, None) => None,
         (Some(thread), Some(message)) => Some((thread, message)),
-        _ => return Err(Error::new(Code::Usage, "`thread` and `message` go together").into()),
+        _ => return Err(Error::new(Code::Usage, "`thread` and `message` must be given together").into()),
     };
     let command = MessageCommand::Take { namespace, agent, worker, lease_ms, only };
     let answer = house.desk.ask(&who.caller, Command::Message(command)).await?;
@@ -166,32 +166,32 @@ pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json
     Ok(Said(json!(message::Taken { message: Some(shown.await?) })))
 }
 
-/// The delivery that is dealt with.
+/// A delivery to acknowledge.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeldOnly {
-    /// What `take` gave.
+    /// `held` from `take`.
     held: String,
 }
 
-/// A message is dealt with.
+/// Acknowledges a message.
 #[utoipa::path(post, path = "/messages/acknowledge", tag = "messages", request_body = HeldOnly, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn acknowledge(house: State, who: Who, Json(body): Json<HeldOnly>) -> Answered {
     let Proof { thread, held } = proof(&house, &who, &body.held).await?;
     told(house.desk.ask(&who.caller, Command::Message(MessageCommand::Acknowledge { thread, held })).await?)
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reply {
-    /// What `take` gave.
+    /// `held` from `take`.
     held: String,
-    /// What to say.
+    /// Content.
     content: Value,
 }
 
-/// A message is dealt with, and this is the answer.
+/// Replies to a message, which acknowledges it.
 #[utoipa::path(post, path = "/messages/reply", tag = "messages", request_body = Reply, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Replied)))]
 pub(super) async fn reply(house: State, who: Who, Json(body): Json<Reply>) -> Answered {
     let Proof { thread, held } = proof(&house, &who, &body.held).await?;
@@ -200,20 +200,20 @@ pub(super) async fn reply(house: State, who: Who, Json(body): Json<Reply>) -> An
     told(house.desk.ask(&who.caller, Command::Message(command)).await?)
 }
 
-/// Why it failed.
+/// Failure of a delivery.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fail {
-    /// What `take` gave.
+    /// `held` from `take`.
     held: String,
-    /// Why, for people.
+    /// Error message.
     error: String,
-    /// Another delivery would not help.
+    /// Do not deliver it again.
     #[serde(default)]
     r#final: bool,
 }
 
-/// A message could not be dealt with.
+/// Reports that a message could not be handled.
 #[utoipa::path(post, path = "/messages/fail", tag = "messages", request_body = Fail, security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn fail(house: State, who: Who, Json(body): Json<Fail>) -> Answered {
     let Proof { thread, held } = proof(&house, &who, &body.held).await?;
@@ -221,21 +221,21 @@ pub(super) async fn fail(house: State, who: Who, Json(body): Json<Fail>) -> Answ
     told(house.desk.ask(&who.caller, Command::Message(command)).await?)
 }
 
-/// Which message came to nothing.
+/// A failed message to deliver again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Again {
-    /// Its thread.
+    /// Id of the thread.
     #[schema(value_type = String)]
     thread: ThreadId,
-    /// Which.
+    /// Id of the message.
     #[schema(value_type = String)]
     message: MessageId,
-    /// Why; it stands on the log.
+    /// Reason, recorded on the log.
     reason: Option<String>,
 }
 
-/// Delivers a message again that came to nothing.
+/// Delivers a failed message again.
 #[utoipa::path(post, path = "/messages/redrive", tag = "messages", request_body = Again, security(("token" = ["rw"])), responses((status = 200, body = message::Told)))]
 pub(super) async fn redrive(house: State, who: Who, Json(body): Json<Again>) -> Answered {
     let (thread, message) = (body.thread, body.message);
@@ -245,7 +245,7 @@ pub(super) async fn redrive(house: State, who: Who, Json(body): Json<Again>) -> 
     told(house.desk.ask(&who.caller, Command::Message(MessageCommand::Redrive { thread, message, reason })).await?)
 }
 
-/// A conversation, oldest first.
+/// Lists the messages of a thread, oldest first.
 #[utoipa::path(
     get, path = "/threads/{thread}", tag = "messages", params(("thread" = String, Path)), security(("token" = ["ro"])),
     responses((status = 200, body = message::Conversation)),

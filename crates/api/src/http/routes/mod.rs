@@ -49,7 +49,7 @@ type Answered = Result<super::json::Said, super::problem::Problem>;
 #[derive(OpenApi)]
 #[openapi(info(
     title = "RelayMesh",
-    description = "A durable, local-first runtime in which agents work together. A write is acknowledged when it is durable. Every operation \
+    description = "A durable, local-first runtime for AI agents. A write is acknowledged when it is durable. Every operation \
                    names the scope that its token needs; errors are problem+json with a stable code."
 ))]
 struct Document;
@@ -211,15 +211,15 @@ const FORMS: [(&str, &str, &str); 8] = [
 /// What a name looks like.
 const NAME: &str = "^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$";
 
-/// What only some that look say besides.
+/// Further errors of some reads.
 const REFUSALS: [(&str, &str, &str); 4] = [
-    ("approvals_show", "409", "refused: it asks for nothing, or not any more"),
-    ("dead_letters_list", "409", "refused: one of them did not come to nothing"),
+    ("approvals_show", "409", "refused: it does not wait for an approval"),
+    ("dead_letters_list", "409", "refused: one of them has not failed"),
     ("dead_letters_list", "413", "too_long"),
-    ("dead_letters_show", "409", "refused: it did not come to nothing"),
+    ("dead_letters_show", "409", "refused: it has not failed"),
 ];
 
-/// What every operation may say besides: each refusal of the door, and whatever can happen to anybody.
+/// Errors that every operation can return: refusals of the guard, and failures of the daemon.
 fn complete(method: &str, operation: &mut Value) {
     let problem = |about: &str| {
         let schema = json!({ "$ref": "#/components/schemas/Problem" });
@@ -243,7 +243,7 @@ fn complete(method: &str, operation: &mut Value) {
         ("403", "forbidden, foreign_page"),
         ("404", "not found"),
         ("421", "wrong_host"),
-        ("500", "the store or the machine"),
+        ("500", "error of the store or the machine"),
         ("503", "busy, stopping, indeterminate"),
     ];
     let writes = [
@@ -268,7 +268,7 @@ fn complete(method: &str, operation: &mut Value) {
 
 fn problem_schema() -> Value {
     json!({
-        "type": "object", "description": "What went wrong (RFC 9457). `code` never changes; `type` is its page.",
+        "type": "object", "description": "An error (RFC 9457). `code` is stable; `type` is its page.",
         "required": ["type", "title", "status", "detail", "code", "number", "hints"],
         "properties": {
             "type": { "type": "string" }, "title": { "type": "string" }, "status": { "type": "integer" },
@@ -311,5 +311,5 @@ fn id<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, Err
 }
 
 fn unexpected() -> Error {
-    Error::new(Code::Internal, "the driver answered another question")
+    Error::new(Code::Internal, "unexpected answer from the driver")
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-/// Every namespace that the token is for, with how much there is in each. It counts everything there is, so it is not for every second.
+/// Lists the namespaces of the token with the number of objects in each. It counts all of them, so do not poll it often.
 #[utoipa::path(get, path = "/namespaces", tag = "namespaces", security(("token" = ["ro"])), responses((status = 200, body = namespace::All)))]
 pub(super) async fn list(house: State, who: Who) -> Answered {
     let found = house.desk.readers.read(move |reader| namespace::find(reader, &mut |_| {})).await?;
@@ -24,14 +24,14 @@ pub(super) async fn list(house: State, who: Who) -> Answered {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     name: Name,
     /// What it is for: one line of at most 500 characters.
     about: Option<String>,
 }
 
-/// Makes a namespace. One that is there stays as it is.
+/// Creates a namespace. An existing one is not changed.
 #[utoipa::path(post, path = "/namespaces", tag = "namespaces", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = namespace::Created)))]
 pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> Answered {
     who.check(&body.name)?;

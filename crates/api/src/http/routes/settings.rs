@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
-/// Every setting, where it comes from, and the revision of the file.
+/// Lists every setting with its source, and the revision of the file.
 #[utoipa::path(get, path = "/settings", tag = "settings", security(("token" = ["ro"])), responses((status = 200, body = setting::All)))]
 pub(super) async fn show(house: State, _who: Who) -> Answered {
     Ok(Said(json!(current(&house).await?)))
@@ -34,23 +34,23 @@ async fn current(house: &State) -> Result<setting::All, Error> {
     .await
 }
 
-/// Settings to be changed, seen at a revision.
+/// A change of settings.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Update {
-    /// The revision that the caller has seen; another one is answered with 409 and what is there.
+    /// Revision that the caller has read; if it is not current, the answer is 409 with the current state.
     revision: String,
-    /// New values by name; `null` takes one out of the file.
+    /// New values by name; `null` removes one from the file.
     #[schema(value_type = Object)]
     settings: BTreeMap<String, Value>,
 }
 
-/// Changes settings in their file, all or none, and takes them up. Those of the environment and of arguments stay as they are. Needs a token for
-/// all namespaces.
+/// Changes settings in their file, all or none, and loads them. Settings from the environment and from arguments are not changed. Needs a
+/// token for all namespaces.
 #[utoipa::path(post, path = "/settings", tag = "settings", request_body = Update, security(("token" = ["admin"])), responses((status = 200, body = setting::All)))]
 pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> Answered {
     if who.grant.namespaces.is_some() {
-        return Err(Error::new(Code::Forbidden, "settings are for all namespaces, and the token is not").into());
+        return Err(Error::new(Code::Forbidden, "settings need a token for all namespaces").into());
     }
     let desk = Arc::clone(&house.desk);
     let changed = blocking(move || (desk.change)(&body.revision, &body.settings)).await;
@@ -72,11 +72,11 @@ pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HistoryQuery {
-    /// At most so many.
+    /// Maximum number of results.
     limit: Option<usize>,
 }
 
-/// When which settings changed: names, never values. Newest first.
+/// Lists changes of settings, newest first: names, never values.
 #[utoipa::path(get, path = "/settings/history", tag = "settings", params(HistoryQuery), security(("token" = ["ro"])), responses((status = 200, body = setting::History)))]
 pub(super) async fn history(house: State, _who: Who, Query(query): Query<HistoryQuery>) -> Answered {
     let (root, limit) = (house.desk.root.clone(), query.limit.unwrap_or(20).min(ENTRIES_MAX));

@@ -38,9 +38,9 @@ const LOG_BYTES_MAX: u64 = 256 << 10;
 const LEASE_MS: u64 = 60_000;
 const LEASE_MS_MAX: u64 = 3_600_000;
 
-/// One step with its attempts.
+/// Shows a step with its attempts.
 #[utoipa::path(
-    get, path = "/tasks/{id}/steps/{step}", tag = "steps", params(("id" = String, Path), ("step" = String, Path, description = "its name or its place")),
+    get, path = "/tasks/{id}/steps/{step}", tag = "steps", params(("id" = String, Path), ("step" = String, Path, description = "name or index of the step")),
     security(("token" = ["ro", "agent"])), responses((status = 200, body = ShownStep)),
 )]
 pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
@@ -54,7 +54,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
     Ok(Said(found.await?))
 }
 
-/// The attempts at a step, oldest first.
+/// Lists the attempts of a step, oldest first.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}/attempts", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
     security(("token" = ["ro", "agent"])), responses((status = 200, body = Attempts)),
@@ -79,15 +79,15 @@ pub(super) async fn attempts(house: State, who: Who, Path((task, step)): Path<(S
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LogQuery {
-    /// Which attempt; without one, the last.
+    /// Epoch of the attempt; by default, the last.
     epoch: Option<u32>,
-    /// `stderr` (without one) or `stdout`.
+    /// `stderr` (default) or `stdout`.
     stream: Option<String>,
-    /// From this byte on: `next` of the part before.
+    /// Offset: `next` of the previous part.
     offset: Option<u64>,
 }
 
-/// What an attempt wrote, in parts of at most 256 KiB.
+/// Reads the output of an attempt, in parts of at most 256 KiB.
 #[utoipa::path(
     get, path = "/tasks/{id}/steps/{step}/logs", tag = "steps", params(("id" = String, Path), ("step" = String, Path), LogQuery),
     security(("token" = ["ro", "agent"])), responses((status = 200, body = LogPart)),
@@ -102,7 +102,7 @@ pub(super) async fn logs(
     let stream = match query.stream.as_deref() {
         None | Some("stderr") => "stderr",
         Some("stdout") => "stdout",
-        Some(_) => return Err(Error::new(Code::Usage, "a stream is stderr or stdout").into()),
+        Some(_) => return Err(Error::new(Code::Usage, "`stream` must be `stderr` or `stdout`").into()),
     };
     let who = who.0;
     let found = house.desk.readers.read(move |reader| {
@@ -142,51 +142,51 @@ fn part(path: &std::path::Path, offset: u64) -> io::Result<(String, u64, bool)> 
     Ok((String::from_utf8_lossy(&bytes).into_owned(), next, is_end))
 }
 
-/// A step that was taken.
+/// A claimed step.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Claimed {
-    /// Its task.
+    /// Id of the task.
     #[schema(value_type = String)]
     task: TaskId,
-    /// Its place.
+    /// Index of the step.
     step: u16,
-    /// Its fence.
+    /// Epoch of the attempt, its fence.
     epoch: u32,
-    /// What is shown when it is ended.
+    /// Lease to send back with `finish`.
     #[schema(value_type = String)]
     lease: LeaseToken,
-    /// Who works.
+    /// Id of the worker.
     #[schema(value_type = String)]
     worker: WorkerId,
-    /// Without a word for longer than this, it is somebody else's.
+    /// Lease duration, in milliseconds.
     lease_ms: u64,
-    /// A token that is good for this attempt alone.
+    /// Token for this attempt only: use it for `heartbeat` and `finish`.
     token: String,
-    /// Where in the task's trace it is.
+    /// Trace context of the attempt.
     traceparent: String,
 }
 
-/// A worker that was heard.
+/// Answer to a heartbeat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Heartbeat)]
 pub(super) struct Beaten {
-    /// Who.
+    /// Id of the worker.
     #[schema(value_type = String)]
     worker: WorkerId,
 }
 
-/// Who works, and for how long without a word.
+/// Claim of a step.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
-    /// Its own id; without one, a new one is made.
+    /// Id of the worker; by default, a new one.
     #[schema(value_type = Option<String>)]
     worker: Option<WorkerId>,
-    /// Without a word for longer than this, the step is somebody else's.
+    /// Lease duration, in milliseconds: without a heartbeat for this long, the step is given to another worker.
     lease_ms: Option<u64>,
 }
 
-/// Takes a ready step to work on it from outside. The token in the answer is good for this attempt and dies with it.
+/// Claims a ready step for an external worker. The token in the answer is valid for this attempt only.
 #[utoipa::path(
     post, path = "/tasks/{id}/steps/{step}/claim", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
     request_body = Claim, security(("token" = ["rw", "agent"])), responses((status = 200, body = Claimed)),
@@ -216,16 +216,16 @@ pub(super) async fn claim(
     Ok(Said(json!(Claimed { task, step: index, epoch, lease, worker, lease_ms, token, traceparent })))
 }
 
-/// Who is still there.
+/// A worker's sign of life.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Beat {
-    /// Who.
+    /// Id of the worker.
     #[schema(value_type = String)]
     worker: WorkerId,
 }
 
-/// A worker is still there: all its leases begin anew.
+/// Renews all leases of a worker.
 #[utoipa::path(
     post, path = "/workers/heartbeat", tag = "steps", request_body = Beat, security(("token" = ["rw", "agent"])),
     responses((status = 200, body = Beaten)),
@@ -235,21 +235,21 @@ pub(super) async fn heartbeat(house: State, who: Who, Json(beat): Json<Beat>) ->
     Ok(Said(json!(Beaten { worker: beat.worker })))
 }
 
-/// How an attempt ended.
+/// End of an attempt.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Finish {
-    /// Which attempt.
+    /// Epoch of the attempt.
     epoch: u32,
-    /// What `claim` gave as `lease`.
+    /// `lease` from `claim`.
     #[schema(value_type = String)]
     lease: relaymesh_core::id::LeaseToken,
-    /// The result; without an `error`.
+    /// Result; excludes `error`.
     #[schema(value_type = Option<Value>)]
     result: Option<Value>,
-    /// What went wrong; without a `result`.
+    /// Error message; excludes `result`.
     error: Option<String>,
-    /// Whether another attempt may help.
+    /// Whether the step may be retried.
     #[serde(default = "yes")]
     retryable: bool,
 }
@@ -258,7 +258,7 @@ fn yes() -> bool {
     true
 }
 
-/// A worker from outside is done with a step, one way or the other.
+/// Finishes a claimed step with a result or an error.
 #[utoipa::path(
     post, path = "/tasks/{id}/steps/{step}/finish", tag = "steps", params(("id" = String, Path), ("step" = String, Path)),
     request_body = Finish, security(("token" = ["rw", "agent"])), responses((status = 200, body = Changed)),

@@ -46,40 +46,40 @@ const WAIT_MS_MAX: u64 = 60_000;
 /// Tasks of one page.
 const PAGE_MAX: usize = 500;
 
-/// What is to be done: one step of an agent, or a flow.
+/// A task to submit: one step of an agent, or a flow.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct Submitted {
-    /// The team or project it belongs to.
+    /// Namespace.
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Who is to do it; without a `flow`.
+    /// Agent to run; excludes `flow`.
     #[schema(value_type = Option<String>)]
     agent: Option<Name>,
-    /// A flow, as docs/reference/flow.schema.json has it; without an `agent`.
+    /// Flow, according to docs/reference/flow.schema.json; excludes `agent`.
     #[schema(value_type = Option<Object>)]
     flow: Option<Request>,
-    /// What the agent is given, or the flow's input.
+    /// Input of the agent or the flow.
     #[schema(value_type = Option<Value>)]
     input: Option<Value>,
-    /// The hash of what this token has uploaded, as the input instead; not in bulk.
+    /// Hash of content that this token has uploaded, to use as the input; not in bulk.
     #[schema(value_type = Option<String>)]
     input_hash: Option<Hash>,
-    /// What people call it; with an `agent`.
+    /// Name of the task; only with `agent`.
     #[schema(value_type = Option<String>)]
     name: Option<Name>,
-    /// `high`, `normal` or `low`; with an `agent`.
+    /// Priority: `high`, `normal` or `low`; only with `agent`.
     #[schema(value_type = Option<String>)]
     priority: Option<Priority>,
-    /// How often and how soon it is tried again; with an `agent`.
+    /// Retry policy; only with `agent`.
     #[schema(value_type = Option<Object>)]
     retry: Option<RetryRequest>,
-    /// How long one attempt may take; with an `agent`.
+    /// Time limit of one attempt, in milliseconds; only with `agent`.
     timeout_ms: Option<u64>,
-    /// Your own word for this submit: a second one with it is the same task. The header `Idempotency-Key` is the same.
+    /// Idempotency key: a second submit with this key returns the same task. Same as the header `Idempotency-Key`.
     #[schema(value_type = Option<String>)]
     key: Option<Name>,
-    /// A request id that you made: repeat it when you repeat the submit.
+    /// Request id, as an idempotency key: repeat it when you repeat the submit.
     #[schema(value_type = Option<String>)]
     request_id: Option<RequestId>,
 }
@@ -125,14 +125,19 @@ impl Submitted {
 
     fn request(self, agents: &Agents) -> Result<Request, Error> {
         if self.input_hash.is_some() {
-            return Err(Error::new(Code::Usage, "in bulk, each line has its input itself"));
+            return Err(Error::new(
+                Code::Usage,
+                "a bulk submit does not allow `input_hash`: give `input` in each line",
+            ));
         }
         let is_plain =
             self.name.is_none() && self.priority.is_none() && self.retry.is_none() && self.timeout_ms.is_none();
         match (self.flow, self.agent) {
             (Some(flow), None) if is_plain => flow::check(flow, self.input, agents),
-            (Some(_), None) => Err(Error::new(Code::Usage, "a flow has its own name, and its steps say the rest")
-                .hint("leave out name, priority, retry and timeout_ms")),
+            (Some(_), None) => {
+                Err(Error::new(Code::Usage, "these fields cannot be used with `flow`: set them in the flow")
+                    .hint("remove name, priority, retry and timeout_ms"))
+            }
             (None, Some(agent)) => {
                 let mut request = Request::single(agent, self.input);
                 request.name = self.name.unwrap_or(request.name);
@@ -152,19 +157,19 @@ impl Submitted {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
-    /// Of this namespace.
+    /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
     /// Only with this status.
     #[param(value_type = Option<String>)]
     status: Option<Status>,
-    /// At most so many, up to 500.
+    /// Maximum number of results, up to 500.
     limit: Option<usize>,
-    /// `next` of the page before, or the id of a task: those that are older.
+    /// Cursor: `next` of the previous page, or the id of a task; only older tasks are listed.
     cursor: Option<String>,
 }
 
-/// Tasks of a namespace, newest first.
+/// Lists the tasks of a namespace, newest first.
 #[utoipa::path(get, path = "/tasks", tag = "tasks", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = view::Page)))]
 pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Answered {
     let ListQuery { namespace, status, limit, cursor } = query.0;
@@ -189,11 +194,11 @@ pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Ans
     Ok(Said(found.await?))
 }
 
-/// Submits a task. It is durable when this answers; an equal one that was submitted before is the same task (200).
+/// Submits a task. It is durable when this answers. If an equal task was submitted before, the answer is that task (200).
 #[utoipa::path(
     post, path = "/tasks", tag = "tasks", request_body = Submitted, security(("token" = ["rw"])),
-    params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header, description = "the same as `key`")),
-    responses((status = 201, body = view::Submission), (status = 200, description = "it was there already; or it was waited for, then the task itself", body = view::Submission)),
+    params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header, description = "same as `key`")),
+    responses((status = 201, body = view::Submission), (status = 200, description = "the task already existed; or, with `wait_ms`, the task itself", body = view::Submission)),
 )]
 pub(super) async fn submit(
     house: State,
@@ -208,7 +213,7 @@ pub(super) async fn submit(
     let answered = house.desk.ask(&who.caller, Command::Submit(submit)).await?;
     let (Some(wait_ms), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else { return answer(&answered) };
     let mut response = answer(&answered)?;
-    // What is accepted is accepted: whoever finds no room to wait is told so much.
+    // The task is accepted; if there is no place to wait, the answer says so.
     let Ok(_place) = house.room.enter() else { return Ok(response) };
     house.waits.wait(&house.desk, &who.caller, *task, Duration::from_millis(wait_ms.min(WAIT_MS_MAX))).await?;
     let shown = ended(&house, &who.0, *task).await?.to_string();
@@ -221,7 +226,7 @@ pub(super) async fn submit(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SubmitQuery {
-    /// Answer when the task has ended, with the task itself, or after so long, up to a minute.
+    /// Wait for the end of the task up to this many milliseconds, at most one minute, and answer with the task itself.
     wait_ms: Option<u64>,
 }
 
@@ -244,7 +249,7 @@ pub(super) fn answer(answer: &Answer) -> Result<Response, Problem> {
     Ok((status, [(header::LOCATION, at)], Said(said)).into_response())
 }
 
-/// What an accepted submit is told.
+/// Answer to an accepted submit.
 pub(in crate::http) fn accepted(answer: &Answer) -> Option<Value> {
     let Answer::Accepted { task, status, merged, class } = answer else { return None };
     Some(json!(view::Accepted { task: *task, status: *status, merged: *merged, class: *class }))
@@ -262,7 +267,7 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<Name>, Error> {
     })
 }
 
-/// Submits many tasks: a line of JSON each, as for one. Each line is answered by a line with its number as soon as it is durable.
+/// Submits many tasks, one JSON object per line. Each line is answered by a line with its number as soon as it is durable.
 #[utoipa::path(
     post, path = "/tasks/bulk", tag = "tasks", request_body(content = String, content_type = "application/x-ndjson"),
     security(("token" = ["rw"])), responses((status = 200, content_type = "application/x-ndjson", body = String)),
@@ -272,10 +277,10 @@ pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Respon
     ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answers)).into_response()
 }
 
-/// One task with its steps and results.
+/// Shows a task with its steps and results.
 #[utoipa::path(
     get, path = "/tasks/{id}", tag = "tasks", security(("token" = ["ro", "agent"])),
-    params(("id" = String, Path), ("history" = Option<bool>, Query, description = "with the attempts of each step")),
+    params(("id" = String, Path), ("history" = Option<bool>, Query, description = "include the attempts of each step")),
     responses((status = 200, body = view::Shown)),
 )]
 pub(super) async fn show(house: State, who: Who, Path(task): Path<String>, query: Query<History>) -> Answered {
@@ -299,11 +304,11 @@ pub(super) struct History {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitQuery {
-    /// At most so long, up to a minute.
+    /// Maximum time to wait in milliseconds, up to one minute.
     timeout_ms: Option<u64>,
 }
 
-/// Waits for the end of a task by long poll. `ended` says whether it came; if not, ask again.
+/// Waits for the end of a task (long poll). If `ended` is `false`, send the request again.
 #[utoipa::path(
     get, path = "/tasks/{id}/wait", tag = "tasks", params(("id" = String, Path), WaitQuery), security(("token" = ["ro", "agent"])),
     responses((status = 200, body = view::Ended)),
@@ -320,7 +325,7 @@ pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query
     Ok(Said(ended(&house, &who.0, task).await?))
 }
 
-/// A task with everything that is known of it, as one document.
+/// Exports a task with all details, as one document.
 #[utoipa::path(
     get, path = "/tasks/{id}/export", tag = "tasks", params(("id" = String, Path)), security(("token" = ["ro"])),
     responses((status = 200, body = Value)),
@@ -334,18 +339,18 @@ pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> 
     Ok(Said(found.await?))
 }
 
-/// Why, for people.
+/// Reason.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reason {
-    /// It stands on the log.
+    /// Reason, recorded on the log.
     reason: Option<String>,
-    /// Let running steps finish (cancel alone).
+    /// Let running steps finish (only for cancel).
     #[serde(default)]
     soft: bool,
 }
 
-/// Stops a task.
+/// Cancels a task.
 #[utoipa::path(
     post, path = "/tasks/{id}/cancel", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
     responses((status = 200, body = view::Changed)),
@@ -356,7 +361,7 @@ pub(super) async fn cancel(house: State, who: Who, Path(task): Path<String>, Jso
     change(&house, &who, &task, |task| Command::Cancel { task, mode, reason }).await
 }
 
-/// Tries a task again that ended badly.
+/// Retries a failed or cancelled task.
 #[utoipa::path(
     post, path = "/tasks/{id}/retry", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["rw"])),
     responses((status = 200, body = view::Changed)),
@@ -366,7 +371,7 @@ pub(super) async fn retry(house: State, who: Who, Path(task): Path<String>, Json
     change(&house, &who, &task, |task| Command::Redrive { task, reason }).await
 }
 
-/// Forgets a task that has ended, for good.
+/// Purges a task that has ended.
 #[utoipa::path(
     post, path = "/tasks/{id}/purge", tag = "tasks", params(("id" = String, Path)), request_body = Reason, security(("token" = ["admin"])),
     responses((status = 200, body = view::Purged)),

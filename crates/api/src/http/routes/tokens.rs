@@ -1,4 +1,4 @@
-//! Tokens: made, rotated and revoked by whoever may; and the exchange of a one-time code.
+//! Tokens: create, rotate, revoke; and the exchange of a one-time code.
 
 use super::{Answered, Came, State, Who, id};
 use crate::{
@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 /// How long the old token stays good if nobody says: a day.
 const OVERLAP_MS: u64 = 86_400_000;
 
-/// Every token: what it may do, where, and until when. Not the tokens themselves, which nobody keeps.
+/// Lists tokens with their scope, namespaces and expiry. The tokens themselves are not stored.
 #[utoipa::path(get, path = "/tokens", tag = "tokens", security(("token" = ["admin"])), responses((status = 200, body = Value)))]
 pub(super) async fn list(house: State, who: Who) -> Answered {
     everywhere(&who)?;
@@ -34,27 +34,27 @@ pub(super) async fn list(house: State, who: Who) -> Answered {
     Ok(Said(json!({ "tokens": token::to_json(&tokens, time::now_ms()) })))
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
-    /// What it is called: the author of what is done with it.
+    /// Name of the token: the author of every write made with it.
     #[schema(value_type = String)]
     name: Name,
-    /// `ro`, `rw`, `admin` or `agent`.
+    /// Scope: `ro`, `rw`, `admin` or `agent`.
     #[schema(value_type = String)]
     scope: Scope,
-    /// Only in these namespaces; in all of them without any.
+    /// Namespaces in which it is valid; by default, all.
     #[schema(value_type = Option<Vec<String>>)]
     namespaces: Option<Vec<Name>>,
-    /// The agent that it is for; with the scope `agent`.
+    /// Agent; only with the scope `agent`.
     #[schema(value_type = Option<String>)]
     agent: Option<Name>,
-    /// How long it is good; for ever without one.
+    /// Lifetime in milliseconds; by default, unlimited.
     ttl_ms: Option<u64>,
 }
 
-/// Makes a token and shows it, this once.
+/// Creates a token; the answer is the only place where it is shown.
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = Create, security(("token" = ["admin"])), responses((status = 200, body = Made)))]
 pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> Answered {
     everywhere(&who)?;
@@ -66,34 +66,34 @@ pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> 
     let made =
         blocking(move || keys.keys.change(|tokens| tokens.create(made_name, grant, until_ms, rand::random(), now_ms)));
     let Some(token) = made.await? else {
-        return Err(Error::new(Code::Refused, format!("there is a token `{name}` already")).into());
+        return Err(Error::new(Code::Refused, format!("a token `{name}` already exists")).into());
     };
     let about = [("name", name.as_str()), ("scope", scope.as_str())];
     house.desk.note(&who.caller, "token.create", None, &about).await?;
     Ok(Said(json!(Made { name, token, until_ms })))
 }
 
-/// A token, shown this once.
+/// A new token, which is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TokenMade)]
 pub(super) struct Made {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     name: Name,
     /// The token.
     token: String,
-    /// Until when it is good, if it was made for a time.
+    /// Expiry, in milliseconds since 1970, if any.
     until_ms: Option<u64>,
 }
 
-/// A token that is useless now.
+/// Answer to a revocation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TokenRevoked)]
 pub(super) struct Revoked {
-    /// What it is called.
+    /// Name.
     #[schema(value_type = String)]
     name: Name,
-    /// It is.
+    /// Always `true`.
     revoked: bool,
 }
 
@@ -101,21 +101,21 @@ pub(super) struct Revoked {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Session)]
 pub(super) struct Begun {
-    /// Its token.
+    /// The token.
     token: String,
-    /// Until when that is good.
+    /// Expiry, in milliseconds since 1970.
     until_ms: u64,
 }
 
-/// How long the old one stays good.
+/// Rotation of a token.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
-    /// A day without one.
+    /// Time for which the old token stays valid, in milliseconds; by default, one day.
     overlap_ms: Option<u64>,
 }
 
-/// Makes another token in the place of this one, which stays good for a while.
+/// Replaces a token; the old one stays valid for a while.
 #[utoipa::path(
     post, path = "/tokens/{name}/rotate", tag = "tokens", params(("name" = String, Path)), request_body = Rotate, security(("token" = ["admin"])),
     responses((status = 200, body = Made)),
@@ -131,12 +131,12 @@ pub(super) async fn rotate(house: State, who: Who, Path(name): Path<String>, Jso
     Ok(Said(json!(Made { name, token, until_ms: None })))
 }
 
-/// Nothing to say.
+/// An empty body.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-/// Makes a token useless, at once.
+/// Revokes a token at once.
 #[utoipa::path(
     post, path = "/tokens/{name}/revoke", tag = "tokens", params(("name" = String, Path)), request_body = Nothing, security(("token" = ["admin"])),
     responses((status = 200, body = Revoked)),
@@ -157,16 +157,16 @@ pub(super) async fn revoke(house: State, who: Who, Path(name): Path<String>, Jso
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OneTime {
-    /// It is good once, for a minute.
+    /// The code; valid once, for one minute.
     code: String,
 }
 
-/// Begins a session with a one-time code: a token that is good for twelve hours and nowhere kept.
+/// Exchanges a one-time code for a token that is valid for twelve hours and stored nowhere.
 #[utoipa::path(post, path = "/session", tag = "tokens", request_body = OneTime, security(()), responses((status = 200, body = Begun)))]
 pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>) -> Answered {
     let keys = Arc::clone(&house.0);
     let begun = blocking(move || Ok(keys.keys.begin(&body.code))).await?;
-    let refused = || Error::new(Code::NoToken, "the code is not good").hint("`relaymesh open` gives another");
+    let refused = || Error::new(Code::NoToken, "the code is not valid").hint("get another with `relaymesh open`");
     let (token, until_ms) = begun.ok_or_else(refused)?;
     let name = |text: &str| text.parse::<Name>().map_err(|error| Error::new(Code::Internal, error.to_string()));
     let caller = Caller { author: name("console")?, source: name("http")?, via: Some(came.0), asked_in: None };
@@ -174,11 +174,11 @@ pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>
     Ok(Said(json!(Begun { token, until_ms })))
 }
 
-/// Tokens are for all namespaces: whoever is not could make one that is.
+/// Managing tokens needs a token for all namespaces, since it could create one.
 pub(super) fn everywhere(who: &Principal) -> Result<(), Error> {
     match &who.grant.namespaces {
         None => Ok(()),
-        Some(_) => Err(Error::new(Code::Forbidden, "tokens are for all namespaces, and this one is not")),
+        Some(_) => Err(Error::new(Code::Forbidden, "managing tokens needs a token for all namespaces")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What came to nothing, as it is shown.
+//! Views of failed tasks and messages.
 
 use super::What;
 use relaymesh_core::{
@@ -9,80 +9,80 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// The same as it is shown: a task has its id, a message its id and its thread.
+/// A failed task (with `task`) or message (with `message` and `thread`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadLetter)]
 pub struct Shown {
-    /// Which it is.
+    /// Its ids.
     #[serde(flatten)]
     pub ids: Ids,
-    /// What people call it.
+    /// Name.
     pub name: String,
-    /// Who failed.
+    /// Agent that failed.
     #[schema(value_type = String)]
     pub agent: Name,
-    /// How it ended.
+    /// Final state.
     pub end: String,
-    /// When.
+    /// Time of the failure, in milliseconds since 1970.
     pub died_ms: u64,
-    /// The last reason that somebody gave.
+    /// Last error.
     pub why: Option<String>,
 }
 
-/// What came to nothing, in the order in which it was submitted or sent.
+/// Failed tasks and messages, oldest submit first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadLetters)]
 pub struct All {
-    /// At most 1000 of them.
+    /// The failures; at most 1000.
     pub dead: Vec<Shown>,
-    /// How many there are.
+    /// Total number.
     pub total: usize,
 }
 
-/// Which it is, for programs.
+/// Ids of a task or a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadIds)]
 pub struct Ids {
-    /// The task.
+    /// Id of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub task: Option<TaskId>,
-    /// The message.
+    /// Id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub message: Option<MessageId>,
-    /// The thread of the message.
+    /// Id of the thread of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub thread: Option<ThreadId>,
 }
 
-/// What became of each.
+/// Outcome of each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadOutcome)]
 pub struct Outcome {
-    /// What was done.
+    /// Those that succeeded.
     pub done: Vec<Ids>,
-    /// What was not, and why.
+    /// Those that failed, with the error.
     pub failed: Vec<Failed>,
 }
 
-/// One that was not done.
+/// One that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadFailed)]
 pub struct Failed {
-    /// Which.
+    /// Ids of the task or message.
     #[serde(flatten)]
     pub ids: Ids,
-    /// Why: a problem document.
+    /// Error, as a problem document.
     pub error: Value,
 }
 
-/// Something that came to nothing, with everything that is known of it; several if a thread was named.
+/// A failed task or message with all details; several for a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadDocuments)]
 pub struct Documents {
-    /// A task with every attempt and its request, or a message with what it says.
+    /// A task with its request and every attempt, or a message with its content.
     #[schema(value_type = Vec<Object>)]
     pub documents: Vec<Value>,
 }

@@ -11,179 +11,179 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A message that waits, with what it says.
+/// A waiting message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = WaitingMessage)]
 pub struct Waiting {
-    /// Its thread.
+    /// Id of the thread.
     #[schema(value_type = String)]
     pub thread: ThreadId,
-    /// Its id.
+    /// Id of the message.
     #[schema(value_type = String)]
     pub message: MessageId,
-    /// Who said it.
+    /// Sender.
     #[schema(value_type = String)]
     pub from: Name,
-    /// To whom.
+    /// Recipient.
     #[schema(value_type = String)]
     pub to: Name,
-    /// Which lane it waits in.
+    /// Priority.
     #[schema(value_type = String)]
     pub priority: Priority,
-    /// The message that it is about.
+    /// Id of the message that it replies to.
     #[schema(value_type = Option<String>)]
     pub reply_to: Option<MessageId>,
-    /// How often it was delivered.
+    /// Number of deliveries.
     pub deliveries: u32,
-    /// Why it last failed.
+    /// Last error.
     pub error: Option<String>,
-    /// When it was sent.
+    /// Time of sending, in milliseconds since 1970.
     pub sent_ms: u64,
-    /// When it may be delivered.
+    /// Time from which it can be delivered, in milliseconds since 1970.
     pub due_ms: u64,
-    /// What it says.
+    /// Content.
     pub content: Value,
 }
 
-/// What waits in an inbox.
+/// The waiting messages of an inbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Inbox {
-    /// Urgent ones first.
+    /// The messages, highest priority first.
     pub messages: Vec<Waiting>,
 }
 
-/// A message that was just handed out, with what proves it.
+/// A delivered message, with the proof of its delivery.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeliveredMessage)]
 pub struct Delivered {
-    /// What is shown when it is dealt with.
+    /// Proof of the delivery: send it back to acknowledge, reply or fail.
     pub held: String,
-    /// Its thread.
+    /// Id of the thread.
     #[schema(value_type = String)]
     pub thread: ThreadId,
-    /// Its id.
+    /// Id of the message.
     #[schema(value_type = String)]
     pub message: MessageId,
-    /// Who said it.
+    /// Sender.
     #[schema(value_type = String)]
     pub from: Name,
-    /// To whom.
+    /// Recipient.
     #[schema(value_type = String)]
     pub to: Name,
-    /// Which lane it waited in.
+    /// Priority.
     #[schema(value_type = String)]
     pub priority: Priority,
-    /// The message that it is about.
+    /// Id of the message that it replies to.
     #[schema(value_type = Option<String>)]
     pub reply_to: Option<MessageId>,
-    /// What kind of content that is.
+    /// Media type of the content.
     #[schema(value_type = String)]
     pub media: Media,
-    /// What it says.
+    /// Content.
     pub content: Value,
 }
 
-/// What was taken.
+/// Answer to a take.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = TakenMessage)]
 pub struct Taken {
-    /// The message; `null` when none waits.
+    /// The message; `null` if none is waiting.
     pub message: Option<Delivered>,
 }
 
-/// A message of a conversation.
+/// A message of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ThreadMessage)]
 pub struct Spoken {
-    /// Its thread.
+    /// Id of the thread.
     #[schema(value_type = String)]
     pub thread: ThreadId,
-    /// Its id.
+    /// Id of the message.
     #[schema(value_type = String)]
     pub message: MessageId,
-    /// Who said it.
+    /// Sender.
     #[schema(value_type = String)]
     pub from: Name,
-    /// To whom.
+    /// Recipient.
     #[schema(value_type = String)]
     pub to: Name,
-    /// Where it rests.
+    /// State.
     #[schema(value_type = String)]
     pub state: State,
-    /// Which lane it waits in.
+    /// Priority.
     #[schema(value_type = String)]
     pub priority: Priority,
-    /// The message that it is about.
+    /// Id of the message that it replies to.
     #[schema(value_type = Option<String>)]
     pub reply_to: Option<MessageId>,
-    /// The message that answers it.
+    /// Id of the reply.
     #[schema(value_type = Option<String>)]
     pub answered_by: Option<MessageId>,
-    /// The task that asks by it.
+    /// Task whose step waits for the reply.
     #[schema(value_type = Option<String>)]
     pub asks: Option<TaskId>,
-    /// How often it was delivered.
+    /// Number of deliveries.
     pub deliveries: u32,
-    /// Deliveries in all its life.
+    /// Epoch: number of deliveries so far.
     pub epoch: u32,
-    /// Why it came to nothing.
+    /// Why it is dead.
     #[schema(value_type = Option<String>)]
     pub dead: Option<DeadReason>,
-    /// Why it last failed.
+    /// Last error.
     pub error: Option<String>,
-    /// When it was sent.
+    /// Time of sending, in milliseconds since 1970.
     pub sent_ms: u64,
-    /// What it says.
+    /// Content.
     pub content: Value,
 }
 
-/// A conversation.
+/// The messages of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Thread)]
 pub struct Conversation {
-    /// Its id.
+    /// Id of the thread.
     #[schema(value_type = String)]
     pub thread: ThreadId,
-    /// Oldest first.
+    /// The messages, oldest first.
     pub messages: Vec<Spoken>,
 }
 
-/// What whoever sent a message, or dealt with one, is told.
+/// State of a message after a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = MessageState)]
 pub struct Told {
-    /// Its thread.
+    /// Id of the thread.
     #[schema(value_type = String)]
     pub thread: ThreadId,
-    /// The message.
+    /// Id of the message.
     #[schema(value_type = String)]
     pub message: MessageId,
-    /// Where it rests now.
+    /// State after the change.
     #[schema(value_type = String)]
     pub state: State,
 }
 
-/// What whoever answered is told.
+/// Answer to a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = MessageReplied)]
 pub struct Replied {
-    /// Its thread.
+    /// Id of the thread.
     #[schema(value_type = String)]
     pub thread: ThreadId,
-    /// The answer.
+    /// Id of the reply.
     #[schema(value_type = String)]
     pub message: MessageId,
-    /// The step that asked, if one did.
+    /// The step that waits for the reply, if any.
     pub asked: Option<Asking>,
 }
 
-/// The step that asked.
+/// The step that waits for the reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = AskingStep)]
 pub struct Asking {
-    /// Which.
+    /// Id of the step.
     #[schema(value_type = String)]
     pub step: StepId,
-    /// Whether the answer completed it.
+    /// Whether the reply completed the step.
     pub completed: bool,
 }

@@ -30,7 +30,7 @@ impl Audit for Http<'_> {
         if wanted.is_all() {
             let after = head.saturating_sub(limit as u64);
             let newest = self.newest_after(wanted, after, limit)?;
-            // A token that is not for everything sees fewer of them, and so does whoever looks at a log that was compacted.
+            // A token for some namespaces sees fewer of them, and a compacted log has fewer.
             if newest.found.len() == limit || after == 0 {
                 return Ok(Newest { total: after + newest.total, ..newest });
             }

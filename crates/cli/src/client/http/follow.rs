@@ -69,7 +69,7 @@ impl Follow for Http<'_> {
         }
         self.ends.set(self.ends.get() + 1);
         if self.ends.get() == ENDS_MAX {
-            return Err(Error::new(Code::DaemonGone, format!("the daemon ended its events {ENDS_MAX} times")));
+            return Err(Error::new(Code::DaemonGone, format!("the daemon closed the event stream {ENDS_MAX} times")));
         }
         Ok(None)
     }

@@ -25,7 +25,7 @@ use std::{
 /// How often a daemon that goes away is started again.
 const RESTARTS_MAX: u32 = 5;
 
-/// How long until the lock is tried again: whoever had it may be gone.
+/// How long until the lock is tried again: its holder may have ended.
 const ROUND: Duration = Duration::from_secs(1);
 
 impl Local<'_> {
@@ -55,7 +55,7 @@ impl Local<'_> {
     /// Follows the work of the process that has the root, for one round.
     fn beside(&self, task: TaskId, tell: &Tell) -> Result<(), Error> {
         if !self.is_beside.replace(true) {
-            output::note("another process has the root; following its work");
+            output::note("another process is using the root; following its work");
         }
         let (root, tell) = (self.context.root.clone(), tell.until_gone());
         let listen = move || {
@@ -119,14 +119,14 @@ impl Follow for Local<'_> {
         let note = match &*self.link.borrow() {
             None if self.is_beside.get() => return Ok(None),
             Some(Link::Here { .. }) => return Err(error),
-            Some(Link::Daemon { .. }) => Some("the daemon went away; starting it again"),
+            Some(Link::Daemon { .. }) => Some("the daemon ended; starting it again"),
             None => None,
         };
         drop(self.link.take());
         self.restarts.set(self.restarts.get() + 1);
         match (task, start) {
             _ if self.restarts.get() == RESTARTS_MAX => {
-                Err(Error::new(Code::DaemonGone, format!("the daemon went away {RESTARTS_MAX} times")))
+                Err(Error::new(Code::DaemonGone, format!("the daemon ended {RESTARTS_MAX} times")))
             }
             // Nobody knows whether it was done, and it must not be done twice.
             (None, Start::Redrive(..)) => Err(error),

@@ -29,7 +29,7 @@ impl Local<'_> {
     }
 
     fn no_daemon(&self) -> Error {
-        Error::new(Code::NoDaemon, format!("no daemon runs for {}", self.context.root.display()))
+        Error::new(Code::NoDaemon, format!("no daemon is running for {}", self.context.root.display()))
     }
 
     /// There is no daemon; and if none can start, that is the answer.
@@ -37,7 +37,7 @@ impl Local<'_> {
         let root = &self.context.root;
         match SqliteReader::open(root).and_then(|mut reader| reader.remembers(root)) {
             Ok(()) => self.no_daemon(),
-            Err(error) => Error::from(error).hint("no daemon runs, and none can start before this is mended"),
+            Err(error) => Error::from(error).hint("no daemon is running, and none can start until this is fixed"),
         }
     }
 }

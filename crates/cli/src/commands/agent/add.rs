@@ -18,12 +18,12 @@ const EXAMPLES: &str = "\
 Examples:
   relaymesh agent add upper --about 'in capitals' --command tr a-z A-Z
   relaymesh agent add coder --tool codex --model gpt-5-codex --arg=-s --arg=workspace-write
-  relaymesh agent add reviewer --tool claude --secret ANTHROPIC_API_KEY=anthropic --timeout 30m --max-attempts 2
+  relaymesh agent add reviewer --tool claude --secret ANTHROPIC_API_KEY=anthropic --timeout 30m
   relaymesh agent add deploy --confirm --folder ../app --command ./deploy.sh
   relaymesh agent add coder --replace --tool codex --confirm-word prod
 
-`--command` takes all words after it, so put it last. It does not use a shell: each word is one argument.
-The daemon applies the change at once; running attempts are not affected.";
+`--command` takes all words after it, so put it last. It does not use a shell: each word is one
+argument. The daemon applies the change at once; running attempts are not affected.";
 
 /// Add an agent to agents.toml
 ///
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Extra argument for the tool (repeatable)
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
     args: Vec<String>,
-    /// Provider; if it limits requests, all its agents are paused together
+    /// Provider; if it limits requests, all its agents are held together
     #[arg(long, value_name = "NAME")]
     provider: Option<Name>,
     /// Description
@@ -100,27 +100,27 @@ pub(crate) struct Args {
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let found = text.split_once('=').filter(|(name, _)| !name.is_empty());
-    found.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| "it is NAME=VALUE".to_owned())
+    found.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| "use NAME=VALUE".to_owned())
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if Builtin::knows(&args.name) {
-        let message = format!("`{}` is a builtin agent, and would go on doing its work", args.name);
-        return Err(Error::new(Code::Refused, message).hint("call it something else"));
+        let message = format!("`{}` is the name of a built-in agent", args.name);
+        return Err(Error::new(Code::Refused, message).hint("choose another name"));
     }
     let mut sheet = Sheet::open(context)?;
     let was_there = sheet.has(&args.name);
     if was_there && !args.replace {
-        let message = format!("there is an agent `{}` in {FILE}", args.name);
-        return Err(Error::new(Code::Refused, message).hint("`--replace` writes another entry in its place"));
+        let message = format!("an agent `{}` already exists in {FILE}", args.name);
+        return Err(Error::new(Code::Refused, message).hint("replace it with `--replace`"));
     }
     sheet.put(&args.name, args.entry())?;
     sheet.write()?;
     if context.json {
         output::value(&json!({ "name": args.name, "replaced": was_there }));
     } else {
-        let done = if was_there { "has another entry" } else { "is there" };
-        output::line(&format!("{} {done}; `relaymesh agent test {}` tries it", args.name, args.name));
+        let done = if was_there { "replaced the entry of" } else { "added" };
+        output::line(&format!("{done} {}; test it with `relaymesh agent test {}`", args.name, args.name));
     }
     Ok(Exit::Done)
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     rows.extend(found.iter().map(row));
     output::line(&output::table(&rows));
     if !args.write && found.iter().any(|one| one.program.is_some() && one.agent.is_none()) {
-        output::note(&format!("`relaymesh agent detect --write` puts those without an agent into {FILE}"));
+        output::note(&format!("add the missing ones to {FILE} with `relaymesh agent detect --write`"));
     }
     Ok(Exit::Done)
 }

@@ -38,7 +38,7 @@ impl Sheet {
         let alone = alone.map_err(|error| failed(&folder, &error))?;
         agents::read(&folder)?;
         let named = folder.join(FILE);
-        // Whoever keeps the file elsewhere and has a link here keeps the link.
+        // If the file is a symbolic link, the link is kept.
         let path = fs::canonicalize(&named).unwrap_or(named);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -80,7 +80,7 @@ impl Sheet {
         let agents = Agents::parse(&text, &self.folder).map_err(|error| {
             let line = |line: usize| text.lines().nth(line - 1).unwrap_or_default().chars().take(160).collect();
             let place = error.place.map(|(at, column)| Place {
-                file: format!("{FILE}, as it would be"),
+                file: format!("{FILE} (after the change)"),
                 line: at,
                 column,
                 text: line(at),

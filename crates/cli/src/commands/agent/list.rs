@@ -6,7 +6,7 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent list                    list builtin agents and those of agents.toml
+  relaymesh agent list                    list built-in agents and those of agents.toml
   relaymesh agent list --label team=a     only agents with this label
   relaymesh agent list --json | jq -r '.[] | select(.held_until) | .name'";
 

@@ -17,8 +17,8 @@ use relaymesh_api::view::agent::kind;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent detect --write                        find Codex, Claude Code and other tools, and add them
-  relaymesh agent add upper --command tr a-z A-Z        add a command: input on stdin, result on stdout
+  relaymesh agent detect --write                        find Codex, Claude Code and others, and add them
+  relaymesh agent add upper --command tr a-z A-Z        add a command (input on stdin)
   relaymesh agent add coder --tool codex --timeout 30m  add a tool
   relaymesh agent test upper                            run a test task and show the details
   relaymesh agent list

@@ -37,23 +37,22 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let waiting = if root::exists(&context.root) { waiting(&args.name, context)? } else { Vec::new() };
     if let (false, Some(first)) = (args.force, waiting.first()) {
-        let message = format!("{} not ended and have steps for `{}`, such as {first}", count(waiting.len()), args.name);
-        let error = Error::new(Code::Refused, message).hint("`--force` removes it all the same, and they wait");
-        return Err(
-            error.hint(format!("`relaymesh task wait {first}` waits for it, `relaymesh task cancel {first}` ends it"))
-        );
+        let message = format!("{} for `{}` that have not ended, such as {first}", count(waiting.len()), args.name);
+        let error = Error::new(Code::Refused, message).hint("remove it anyway with `--force`; the steps keep waiting");
+        return Err(error
+            .hint(format!("wait with `relaymesh task wait {first}`, or cancel with `relaymesh task cancel {first}`")));
     }
     sheet.write()?;
     if context.json {
         output::value(&json!({ "name": args.name, "removed": true, "waiting": waiting }));
     } else {
-        output::line(&format!("{} is removed", args.name));
+        output::line(&format!("removed {}", args.name));
     }
     Ok(Exit::Done)
 }
 
 fn count(tasks: usize) -> String {
-    if tasks == 1 { "1 task has".to_owned() } else { format!("{tasks} tasks have") }
+    if tasks == 1 { "1 task has steps".to_owned() } else { format!("{tasks} tasks have steps") }
 }
 
 /// The tasks with steps for this agent that have not ended.

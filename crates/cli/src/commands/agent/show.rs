@@ -23,7 +23,7 @@ Examples:
   relaymesh agent show coder            show each setting and where it comes from
   relaymesh agent show coder --json | jq '.secrets'";
 
-/// Show an agent: what it runs, its settings, and whether it is paused
+/// Show an agent: what it runs, its settings, and whether it is held
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -85,7 +85,7 @@ fn facts(name: &Name, agent: &Agent, context: &Context) -> Result<Facts, Error> 
             "program",
             match path {
                 Some(path) => json!(path),
-                None => json!(process.map(|_| "not found: it is in no folder of PATH")),
+                None => json!(process.map(|_| "not found in PATH")),
             },
         ),
         ("version", json!(version)),
@@ -114,7 +114,7 @@ fn facts(name: &Name, agent: &Agent, context: &Context) -> Result<Facts, Error> 
 }
 
 fn folder(process: &Process) -> Value {
-    process.folder.as_ref().map_or_else(|| json!("one of its own for each attempt"), |path| json!(path))
+    process.folder.as_ref().map_or_else(|| json!("a new one for each attempt"), |path| json!(path))
 }
 
 /// The names of the variables that it would be given, as this process has them; the daemon may have others.
@@ -131,8 +131,8 @@ fn environment(process: &Process, terms: &Terms) -> Vec<String> {
 fn known_secrets(terms: &Terms, context: &Context) -> Value {
     let known = secrets::vault(&context.root).names();
     let state = |name: &Name| match &known {
-        Ok(names) if names.contains(name) => "is there".to_owned(),
-        Ok(_) => format!("is missing: `relaymesh secret set {name}`"),
+        Ok(names) if names.contains(name) => "is set".to_owned(),
+        Ok(_) => format!("is not set: use `relaymesh secret set {name}`"),
         Err(error) => error.to_string(),
     };
     let named = terms

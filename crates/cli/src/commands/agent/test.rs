@@ -19,6 +19,7 @@ use relaymesh_core::{
 };
 use relaymesh_runtime::{
     agents::said,
+    builtin::Builtin,
     driver::{Answer, Command},
     world::Alert,
 };
@@ -32,8 +33,8 @@ Examples:
   relaymesh agent test upper --input '\"hello\"'
   relaymesh agent test codex --timeout 5m     a tool must be installed and logged in
 
-A test is a normal task: it appears in `relaymesh task list`, and a model charges for it. Without `--input`, a tool is
-asked for one word.";
+A test is a normal task: it appears in `relaymesh task list`, and a model charges for it. Without
+`--input`, a tool is asked for one word.";
 
 /// What a tool is asked that nobody gave an input.
 const PROMPT: &str = "Answer with the single word: pong";
@@ -53,6 +54,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if !Builtin::knows(&args.name) {
+        root::there(&context.root)?;
+    }
     let agents = agents::read(&context.root)?;
     let is_tool = agents.get(&args.name).is_some_and(|agent| agent.tool().is_some());
     let given = args.input.as_deref().map(flow::input).transpose()?;
@@ -81,6 +85,7 @@ fn follow(submission: &Submission, agents: &Agents, patience: Duration, context:
         let rows = root::read(&context.root)?.task(task)?;
         let asks = rows.is_some_and(|rows| rows.steps.iter().any(|step| step.status == Status::Waiting));
         if !asks {
+            output::note(&format!("running {task}; follow its output with `relaymesh task logs {task} --follow`"));
             let (tell, told) = mpsc::channel();
             link.send(Command::Wait { task }, move |answer| drop(tell.send(answer)));
             if let Ok(answer) = told.recv_timeout(patience.saturating_add(GRACE)) {
@@ -126,9 +131,9 @@ fn show(view: &View, context: &Context) {
     let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
     output::line(&output::table(&rows));
     if step.status == Status::Waiting {
-        output::note(&format!("`relaymesh approve {} {}` lets it run", task.id, step.spec.name));
+        output::note(&format!("approve it with `relaymesh approve {} {}`", task.id, step.spec.name));
     } else {
-        output::note(&format!("`relaymesh task logs {}` shows all that it said", task.id));
+        output::note(&format!("full output: `relaymesh task logs {}`", task.id));
     }
 }
 
@@ -142,7 +147,7 @@ fn facts(ran: &Ran) -> Vec<(&'static str, String)> {
         ("folder", ran.folder.display().to_string()),
         ("ended", ran.how_it_ended()),
         ("took", took.unwrap_or_else(|| "-".to_owned())),
-        ("said", format!("{} bytes on stdout, {} on stderr", ran.stdout_bytes, ran.stderr_bytes)),
+        ("output", format!("{} bytes on stdout, {} on stderr", ran.stdout_bytes, ran.stderr_bytes)),
     ]
 }
 

@@ -18,7 +18,8 @@ Examples:
   relaymesh agent token show                    show which tokens are valid, and until when
   relaymesh agent token revoke                  revoke all
 
-Agents on other machines use this token to register. Commands on this machine use the local socket and need no token.";
+Agents on other machines use this token to register. Commands on this machine use the local socket
+and need no token.";
 
 /// Manage the token with which remote agents register
 #[derive(Debug, Subcommand)]
@@ -55,9 +56,9 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
     let now_ms = time::now_ms();
     let made = match command {
         Command::Create if tokens.current.is_some() => {
-            let error = Error::new(Code::Refused, "there is a token already");
+            let error = Error::new(Code::Refused, "a token already exists");
             return Err(
-                error.hint("`relaymesh agent token rotate` makes another, and the old one stays good for a while")
+                error.hint("replace it with `relaymesh agent token rotate`; the old one stays valid for a while")
             );
         }
         Command::Create => Some(tokens.rotate(rand::random(), 0, now_ms)),
@@ -76,7 +77,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         Some(token) if context.json => output::value(&json!({ "token": token })),
         Some(token) => {
             output::line(&token);
-            output::note("note: it is shown this once; keep it where secrets are kept");
+            output::note("note: the token is shown only once; store it like a password");
         }
         None if context.json => output::value(&json!({ "revoked": true })),
         None => output::line("revoked"),
@@ -98,11 +99,11 @@ fn show(tokens: &Pair, now_ms: u64, context: &Context) {
         return output::value(&facts.collect());
     }
     if shown.is_empty() {
-        return output::line("no token is good: nobody can register");
+        return output::line("no token is valid: no agent can register");
     }
-    let mut rows = vec![["TOKEN", "MADE", "GOOD UNTIL"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["TOKEN", "CREATED", "VALID UNTIL"].map(str::to_owned).to_vec()];
     rows.extend(shown.iter().map(|(name, kept)| {
-        let until = kept.until_ms.map_or_else(|| "it is revoked".to_owned(), time::rfc3339);
+        let until = kept.until_ms.map_or_else(|| "revoked".to_owned(), time::rfc3339);
         vec![(*name).to_owned(), time::rfc3339(kept.made_ms), until]
     }));
     output::line(&output::table(&rows));

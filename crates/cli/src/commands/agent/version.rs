@@ -28,7 +28,7 @@ pub(super) fn of(program: &Path) -> Option<String> {
     };
     let reader = std::thread::Builder::new().name("version".to_owned()).spawn(read).ok()?;
     let text = told.recv_timeout(PATIENCE).ok();
-    // Whoever has said it, or does not come to it, is not needed any more.
+    // The process is no longer needed, with or without an answer.
     let _ = child.kill();
     let _ = child.wait();
     if text.is_some() {

@@ -56,7 +56,7 @@ pub(super) fn show(found: &Found, is_json: bool) {
         (Found::Op(shown), true) => json!(shown).to_string(),
         (Found::Op(shown), false) => to_text(shown),
         (Found::Gone(pos, hash), true) => json!({ "pos": pos, "gone": true, "hash": hash }).to_string(),
-        (Found::Gone(pos, _), false) => format!("{pos:>8}  and those before it: gone, about what was purged"),
+        (Found::Gone(pos, _), false) => format!("{pos:>8}  and the ops before it were purged and compacted"),
     });
 }
 
@@ -67,6 +67,6 @@ fn parse_kind(text: &str) -> Result<Kind, String> {
     found.map(|(kind, _)| *kind).ok_or_else(|| {
         let near = suggest::nearest(text, names.iter().map(String::as_str));
         let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
-        format!("{near}a kind is one of {}", names.join(", "))
+        format!("{near}use one of {}", names.join(", "))
     })
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let only = args.step.as_deref().map(|text| lookup::step(&rows, text)).transpose()?.map(|(index, _)| index);
     let found: Vec<(&Step, &Artifact)> = snapshots(&rows, only).collect();
     if found.is_empty() {
-        output::note("no model was asked for it, or its agents have `audit = \"off\"`");
+        output::note("no model calls are recorded: none were made, or `audit` is \"off\"");
         return Ok(Exit::Done);
     }
     let mut table = vec![["STEP", "MODEL", "IN", "OUT", "COST", "TOOK", "BEGAN"].map(str::to_owned).to_vec()];

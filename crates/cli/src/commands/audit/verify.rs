@@ -63,6 +63,6 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     lines.extend(counts.into_iter().map(|((who, kind), count)| vec![who, kind, count.to_string()]));
     output::line(&checked.to_text());
     output::line(&format!("gone   {gone}\n\n{}", output::table(&lines)));
-    output::note("everything is as it was written");
+    output::note("the log and the tables are intact");
     Ok(Exit::Done)
 }

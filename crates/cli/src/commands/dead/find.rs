@@ -1,4 +1,4 @@
-//! What came to nothing, and which of it is meant.
+//! Failed tasks and messages, and their selection.
 
 use crate::{
     client::Client,
@@ -9,7 +9,7 @@ use relaymesh_api::view::dead::{self, All};
 pub(super) use relaymesh_api::view::dead::{Shown, What};
 use relaymesh_core::name::Name;
 
-/// Which of what came to nothing.
+/// A selection of failed tasks and messages.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Selection {
     /// Only tasks in which this agent failed, and messages to it
@@ -40,7 +40,7 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The same; everything if nothing is chosen. For whoever changes nothing.
+    /// The same, but selects all by default; for commands that change nothing.
     pub(super) fn find_or_all(&self, client: &dyn Client) -> Result<Vec<Shown>, Error> {
         if self.ids.is_empty() { self.selection.find(client).map(|all| all.dead) } else { self.find(client) }
     }
@@ -51,12 +51,15 @@ impl Chosen {
             [] if self.all || self.selection.meant() != dead::Selection::default() => {
                 let All { dead, total } = self.selection.find(client)?;
                 if dead.len() < total {
-                    output::note(&format!("note: the first {} of {total}; repeat it for the others", dead.len()));
+                    output::note(&format!(
+                        "note: only the first {} of {total}; repeat the command for the others",
+                        dead.len()
+                    ));
                 }
                 Ok(dead)
             }
             [] => {
-                let error = Error::new(Code::Usage, "nothing is chosen");
+                let error = Error::new(Code::Usage, "nothing is selected");
                 Err(error.hint("give ids, --agent, --flow, --since or --before, or --all"))
             }
             ids => client.dead_named(ids),

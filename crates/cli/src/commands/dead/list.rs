@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         output::rows(&lines);
     }
     if shown.len() < total {
-        output::note(&format!("more: {total} in all; give a higher --limit"));
+        output::note(&format!("more: {total} in total; raise --limit"));
     }
     Ok(Exit::Done)
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     confirm(args.yes, || counted(&scopes))?;
     let outcome = client.purge(&all, &mut |what, done| {
         if let Err(error) = done {
-            output::note(&format!("not {}: {}", scope(what), error.message));
+            output::note(&format!("cannot purge {}: {}", scope(what), error.message));
         }
     })?;
     let count = outcome.count("purged")?;

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     chosen: Chosen,
     /// Reason, recorded on the log
-    #[arg(long, value_name = "TEXT", default_value = "tried again by a person")]
+    #[arg(long, value_name = "TEXT", default_value = "retried by a person")]
     reason: String,
 }
 
@@ -28,15 +28,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let client = context.client();
     let found = args.chosen.find(&*client)?;
     if found.is_empty() {
-        output::note("nothing came to nothing");
+        output::note("nothing to retry");
     }
     let all: Vec<What> = found.iter().filter_map(|dead| dead.ids.what()).collect();
     if all.is_empty() {
         return Ok(Exit::Done);
     }
     let outcome = client.redrive(&all, &args.reason, &mut |what, done| tell(what, done, context.json))?;
-    let count = outcome.count("tried again")?;
-    output::note(&format!("{count} tried again"));
+    let count = outcome.count("retried")?;
+    output::note(&format!("retried {count}"));
     Ok(Exit::Done)
 }
 
@@ -48,6 +48,6 @@ fn tell(what: What, answer: Result<(), &Error>, json: bool) {
             output::line(&value.to_string());
         }
         Ok(()) => output::line(&what.id()),
-        Err(error) => output::note(&format!("not {}: {}", what.id(), error.message)),
+        Err(error) => output::note(&format!("cannot retry {}: {}", what.id(), error.message)),
     }
 }

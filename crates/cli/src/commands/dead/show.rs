@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             _ if context.json => output::value(&document),
             Ok(task) => {
                 output::line(&view::to_text(&task, true));
-                output::note(&format!("  next: `relaymesh dead redrive {}` tries it again", task.task));
+                output::note(&format!("  next: retry it with `relaymesh dead redrive {}`", task.task));
             }
             Err(_) => show_message(&document),
         }
@@ -58,5 +58,5 @@ fn show_message(document: &Value) {
         ("content", output::clean(&document["content"].to_string())),
     ];
     output::line(&output::table(&facts.map(|(name, value)| vec![name.to_owned(), value])));
-    output::note(&format!("  next: `relaymesh dead redrive {}` delivers it again", text("message")));
+    output::note(&format!("  next: deliver it again with `relaymesh dead redrive {}`", text("message")));
 }

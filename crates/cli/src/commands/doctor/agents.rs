@@ -17,7 +17,7 @@ pub(super) fn check(context: &Context, report: &mut Report) {
                 .place
                 .as_ref()
                 .map_or_else(String::new, |at| format!(" (line {}, column {})", at.line, at.column));
-            return report.fail("agents", error.code, format!("{FILE}: {}{place}", error.message), "mend the file");
+            return report.fail("agents", error.code, format!("{FILE}: {}{place}", error.message), "correct the file");
         }
     };
     confined(&agents, report);
@@ -25,12 +25,12 @@ pub(super) fn check(context: &Context, report: &mut Report) {
     let missing = commands.filter(|(_, file)| program(file).is_none());
     let missing: Vec<String> = missing.map(|(name, file)| format!("{name} ({file})")).collect();
     match missing.len() {
-        0 => report.ok("agents", format!("{} in {FILE}, and their programs are there", agents.iter().count())),
+        0 => report.ok("agents", format!("{} in {FILE}; all programs found", agents.iter().count())),
         count => report.fail(
             "agents",
             Code::BadAgents,
-            format!("{count} programs are not found: {}", missing.join(", ")),
-            "install them, or give the full path; the daemon has the PATH of whoever started it",
+            format!("{count} programs not found: {}", missing.join(", ")),
+            "install them, or use full paths; the daemon has the PATH of the shell that started it",
         ),
     }
 }
@@ -47,7 +47,7 @@ fn confined(agents: &Agents, report: &mut Report) {
         .collect();
     let less = if less.is_empty() { String::new() } else { format!("; but {}", less.join(", ")) };
     match machine.level {
-        Level::Full => report.ok("confine", format!("agents are confined in full, {}{less}", machine.why)),
+        Level::Full => report.ok("confine", format!("agents are fully confined, {}{less}", machine.why)),
         Level::Partial | Level::None => report.warn(
             "confine",
             format!("confinement: {level}: {}{less}", machine.why),

@@ -20,16 +20,16 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
     let ours = env!("CARGO_PKG_VERSION");
     match Client::connect(&context.root, &context.caller).and_then(|client| client.map(|c| c.status()).transpose()) {
         Ok(Some(status)) => {
-            let found = format!("pid {} answers, version {}", status.pid, status.version);
+            let found = format!("running, pid {}, version {}", status.pid, status.version);
             let health = status.health();
             match (health.reasons.first(), health.reasons.iter().find_map(|reason| reason.trouble.stops_with())) {
                 (None, _) => report.ok("daemon", found),
                 (Some(Reason { detail, .. }), Some(code)) => {
-                    let advice = "`relaymesh explain` says more; see the end of daemon.log";
-                    report.fail("daemon", code, format!("{found}; it is not ready: {detail}"), advice);
+                    let advice = "see `relaymesh explain` and the end of daemon.log";
+                    report.fail("daemon", code, format!("{found}; not ready: {detail}"), advice);
                 }
                 (Some(Reason { detail, .. }), None) => {
-                    report.warn("daemon", format!("{found}; it warns: {detail}"), "see the end of daemon.log");
+                    report.warn("daemon", format!("{found}; warning: {detail}"), "see the end of daemon.log");
                 }
             }
             true
@@ -38,21 +38,21 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
             match Endpoint::read(&context.root) {
                 Ok(Some(left)) => report.warn(
                     "daemon",
-                    format!("daemon.json names pid {}, and nobody answers there: it was killed", left.pid),
-                    "nothing: the next command that needs a daemon starts one and puts this right",
+                    format!("daemon.json names pid {}, but no daemon answers: it was killed", left.pid),
+                    "nothing; the next command that needs a daemon starts one",
                 ),
-                Ok(None) => report.ok("daemon", format!("none runs; whoever needs one starts it, version {ours}")),
+                Ok(None) => report.ok("daemon", format!("not running; a command that needs it starts version {ours}")),
                 Err(error) => report.fail(
                     "daemon",
                     Code::StoreIo,
                     format!("cannot read daemon.json: {error}"),
-                    "see that you may read it",
+                    "check its permissions",
                 ),
             }
             false
         }
         Err(error) if error.code == Code::OtherVersion => {
-            report.warn("daemon", error.message, "`relaymesh down`, then the next command starts one of this version");
+            report.warn("daemon", error.message, "stop it with `relaymesh down`; the next command starts this version");
             true
         }
         Err(error) => {
@@ -66,21 +66,21 @@ pub(super) fn check(context: &Context, report: &mut Report) -> bool {
 pub(super) fn orphans(context: &Context, node: NodeId, is_up: bool, report: &mut Report) {
     let alive = owner(&context.root, node).map_or_else(|_| Vec::new(), |owner| tree::alive(&owner));
     if alive.is_empty() || is_up {
-        report.ok("orphans", format!("no process of an attempt is without a daemon; {} under way", alive.len()));
+        report.ok("orphans", format!("no orphaned processes; {} running", alive.len()));
     } else {
         let pids: Vec<String> = alive.iter().map(i32::to_string).collect();
         report.warn(
             "orphans",
-            format!("{} processes of attempts whose daemon is gone: {}", pids.len(), pids.join(", ")),
-            "`relaymesh up` starts a daemon, which ends them and does their work again",
+            format!("{} orphaned processes of attempts: {}", pids.len(), pids.join(", ")),
+            "start a daemon with `relaymesh up`: it ends them and repeats their work",
         );
     }
     match left_folders(context) {
         Ok(0) => report.ok("attempts", "every folder in attempts belongs to a task"),
         Ok(count) => report.warn(
             "attempts",
-            format!("{count} folders in attempts belong to no task any more"),
-            "nothing: the daemon removes them when it tidies up",
+            format!("{count} folders in attempts belong to no task"),
+            "nothing; the daemon removes them",
         ),
         Err(error) => report.error("attempts", &error),
     }
@@ -96,7 +96,7 @@ struct Unreadable(Error);
 
 impl From<std::io::Error> for Unreadable {
     fn from(error: std::io::Error) -> Self {
-        Self(Error::new(Code::StoreIo, format!("cannot look into attempts: {error}")))
+        Self(Error::new(Code::StoreIo, format!("cannot read the folder attempts: {error}")))
     }
 }
 

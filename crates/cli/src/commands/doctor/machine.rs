@@ -19,7 +19,7 @@ pub(super) fn limits(report: &mut Report) {
     let wanted = [(Resource::Nofile, "open files", FILES_MIN), (Resource::Nproc, "processes", PROCESSES_MIN)];
     let found = wanted.map(|(resource, what, min)| (getrlimit(resource).current, what, min));
     let shown =
-        found.map(|(limit, what, _)| format!("{} {what}", limit.map_or("any number of".to_owned(), |n| n.to_string())));
+        found.map(|(limit, what, _)| format!("{} {what}", limit.map_or("unlimited".to_owned(), |n| n.to_string())));
     let is_low = found.iter().any(|(limit, _, min)| limit.is_some_and(|limit| limit < *min));
     let shown = shown.join(", ");
     if is_low {
@@ -37,15 +37,19 @@ pub(super) fn clock(context: &Context, began: (u64, u64), report: &mut Report) {
     let ahead_ms = newest.map_or(0, |hlc| hlc.wall_ms.saturating_sub(wall_ms));
     let drift_ms = (wall_ms.saturating_sub(began.0)).abs_diff(boot_ms.saturating_sub(began.1));
     let now = time::rfc3339(wall_ms);
-    let advice = "set the clock; see that the machine keeps time (NTP)";
+    let advice = "set the clock and keep it synchronized (NTP)";
     if !YEARS_MS.contains(&wall_ms) {
-        report.warn("clock", format!("it is {now} here, which is hard to believe"), advice);
+        report.warn("clock", format!("the clock shows {now}, which is implausible"), advice);
     } else if ahead_ms > DRIFT_MS_MAX {
         let ahead = time::span(ahead_ms);
-        report.warn("clock", format!("it is {now} here, and the newest op is {ahead} ahead of it"), advice);
+        report.warn("clock", format!("the clock shows {now}, but the newest op is {ahead} ahead of it"), advice);
     } else if drift_ms > DRIFT_MS_MAX {
-        report.warn("clock", format!("the wall clock moved by {drift_ms} ms against the boot clock meanwhile"), advice);
+        report.warn(
+            "clock",
+            format!("the wall clock moved by {drift_ms} ms relative to the boot clock during the check"),
+            advice,
+        );
     } else {
-        report.ok("clock", format!("it is {now}; the wall clock and the boot clock run alike"));
+        report.ok("clock", format!("{now}; the wall clock and the boot clock agree"));
     }
 }

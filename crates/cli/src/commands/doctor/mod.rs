@@ -1,7 +1,7 @@
 //! `relaymesh doctor`
 //!
-//! Looks, and changes nothing: it takes no lock and works beside a daemon. Each check is a line: what was found, and what to do
-//! about it. A check that cannot be made is a line, too, and stops none of the others.
+//! Reads only: it takes no lock and works while a daemon runs. Each check prints a line with the finding and what to do.
+//! A check that fails to run is a line, too, and does not stop the others.
 
 mod agents;
 mod daemon;

@@ -44,7 +44,7 @@ impl Report {
 
     /// The check itself came to an error.
     pub(super) fn error(&mut self, check: &str, error: &Error) {
-        let advice = error.hints.first().map_or("`relaymesh explain` says more about it", String::as_str);
+        let advice = error.hints.first().map_or("see `relaymesh explain`", String::as_str);
         self.fail(check, error.code, error.message.clone(), advice);
     }
 

@@ -12,20 +12,24 @@ const FOLDER_MODE: u32 = 0o700;
 /// What group and others may not do.
 const OTHERS: u32 = 0o077;
 
-/// How the names of what holds data begin. What people put beside it, such as scripts, is theirs, and the root is closed anyway.
+/// Prefixes of the names of our own files. Other files in the root, such as scripts, belong to the user, and the root is closed anyway.
 const KEPT: [&str; 7] = ["relaymesh.db", "head", "blobs", "attempts", "secrets", "daemon.log", "quarantine"];
 
 pub(super) fn check(context: &Context, report: &mut Report) {
     let shown = context.root.display();
     match fs::metadata(&context.root) {
         Err(error) => {
-            report.fail("root", Code::StoreIo, format!("cannot look at {shown}: {error}"), "see that you may enter it")
+            report.fail("root", Code::StoreIo, format!("cannot read {shown}: {error}"), "check its permissions")
         }
         Ok(found) if found.uid() != rustix::process::geteuid().as_raw() => report.fail(
             "root",
             Code::Unusable,
-            format!("{shown} belongs to user {} and we are {}", found.uid(), rustix::process::geteuid().as_raw()),
-            "run as that user, or give the root to this one",
+            format!(
+                "{shown} belongs to user {}, but this is user {}",
+                found.uid(),
+                rustix::process::geteuid().as_raw()
+            ),
+            "run as that user, or change the owner of the root",
         ),
         Ok(found) => {
             report.ok("root", shown.to_string());
@@ -36,8 +40,9 @@ pub(super) fn check(context: &Context, report: &mut Report) {
 
 fn modes(root: &Path, mode: u32, report: &mut Report) {
     if mode != FOLDER_MODE {
-        let found =
-            format!("the root has mode {mode:04o}, wanted {FOLDER_MODE:04o}: others may see prompts and results");
+        let found = format!(
+            "the root has mode {mode:04o} instead of {FOLDER_MODE:04o}: other users may read prompts and results"
+        );
         return report.fail("modes", Code::Unusable, found, &format!("chmod 700 {}", root.display()));
     }
     let open = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|found| found.permissions().mode() & OTHERS != 0);
@@ -45,11 +50,11 @@ fn modes(root: &Path, mode: u32, report: &mut Report) {
     let names = files.filter(open).map(|entry| entry.file_name().to_string_lossy().into_owned());
     let names: Vec<String> = names.filter(|name| KEPT.iter().any(|kept| name.starts_with(kept))).collect();
     match names.len() {
-        0 => report.ok("modes", "the root is 0700, and nothing in it is open to others"),
+        0 => report.ok("modes", "mode 0700; nothing in it is accessible to other users"),
         _ => report.warn(
             "modes",
-            format!("open to others, though the root is not: {}", names.join(", ")),
-            &format!("chmod go= in {}; the store does so with its own files at every start", root.display()),
+            format!("accessible to other users, although the root is not: {}", names.join(", ")),
+            &format!("run `chmod go=` on them in {}; the daemon corrects its own files at every start", root.display()),
         ),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn check(context: &Context, full: bool, report: &mut Report) -> Optio
     };
     settings(&mut reader, report);
     match reader.remembers(&context.root) {
-        Ok(()) => report.ok("memory", "the store knows all that it has acknowledged"),
+        Ok(()) => report.ok("memory", "no acknowledged op is missing"),
         Err(error) => report.error("memory", &error.into()),
     }
     chain(&mut reader, context, full, report);
@@ -46,7 +46,7 @@ fn settings(reader: &mut SqliteReader, report: &mut Report) {
     match reader.settings() {
         Ok(found) => {
             let shown: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            report.ok("pragmas", format!("read back: {}", shown.join(" ")));
+            report.ok("pragmas", shown.join(" "));
         }
         Err(error) => report.error("pragmas", &error.into()),
     }
@@ -55,14 +55,12 @@ fn settings(reader: &mut SqliteReader, report: &mut Report) {
 fn chain(reader: &mut SqliteReader, context: &Context, full: bool, report: &mut Report) {
     if full {
         return match verify::check(context) {
-            Ok(checked) => {
-                report.ok("chain", format!("all {} ops and every row are as they were written", checked.ops))
-            }
+            Ok(checked) => report.ok("chain", format!("all {} ops and all rows are intact", checked.ops)),
             Err(error) => report.error("chain", &error),
         };
     }
     match reader.check_tail(TAIL) {
-        Ok(count) => report.ok("chain", format!("the newest {count} ops are as they were written; --full checks all")),
+        Ok(count) => report.ok("chain", format!("the newest {count} ops are intact; --full checks all")),
         Err(error) => report.error("chain", &error.into()),
     }
 }
@@ -73,20 +71,15 @@ fn blobs(reader: &mut SqliteReader, report: &mut Report) {
         Ok(names) if !names.missing.is_empty() => report.fail(
             "blobs",
             Code::Damaged,
-            format!(
-                "{} of {} that the log names are missing, such as {}",
-                names.missing.len(),
-                names.named,
-                names.missing[0]
-            ),
-            "put the folder `blobs` back from a backup",
+            format!("{} of {} are missing, such as {}", names.missing.len(), names.named, names.missing[0]),
+            "restore the folder `blobs` from a backup",
         ),
         Ok(names) if !names.unnamed.is_empty() => report.warn(
             "blobs",
-            format!("{} named; {} that nothing names: a crash left them", names.named, names.unnamed.len()),
-            "`relaymesh log scrub` removes what is whole, and puts the rest aside",
+            format!("{} in use; {} unused, left by a crash", names.named, names.unnamed.len()),
+            "run `relaymesh log scrub`: it removes unused blobs and quarantines damaged files",
         ),
-        Ok(names) => report.ok("blobs", format!("{} named, all there, and no others", names.named)),
+        Ok(names) => report.ok("blobs", format!("{} in use; none missing, none unused", names.named)),
     }
 }
 
@@ -94,7 +87,7 @@ fn room(reader: &SqliteReader, report: &mut Report) {
     match reader.room() {
         Err(error) => report.error("disk", &error.into()),
         Ok(Room { free, needed }) => {
-            let found = format!("{} MiB free; below {} MiB nothing is written", free >> 20, needed >> 20);
+            let found = format!("{} MiB free; writes stop below {} MiB", free >> 20, needed >> 20);
             match free {
                 free if free < needed => report.fail("disk", Code::DiskFull, found, "free some space"),
                 free if free < ROOM_FREE_BYTES => report.warn("disk", found, "free some space soon"),

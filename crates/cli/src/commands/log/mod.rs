@@ -56,8 +56,7 @@ pub(crate) fn found(problem: Problem) -> Error {
         Problem::Moved { .. } => Error::new(Code::Busy, message),
         Problem::NotEmpty { .. } => Error::new(Code::Internal, message),
         Problem::State { .. } | Problem::Counts { .. } | Problem::Lookup { .. } | Problem::Index { .. } => {
-            Error::new(Code::Damaged, message)
-                .hint("`relaymesh log rebuild` shows which rows differ; it changes nothing")
+            Error::new(Code::Damaged, message).hint("show the rows that differ with `relaymesh log rebuild`")
         }
         Problem::Break(_)
         | Problem::Missing { .. }

@@ -53,11 +53,11 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         rebuilt.differences.iter().for_each(|difference| output::line(&output::clean(&difference.to_string())));
     }
     if differences.is_empty() {
-        output::note("the rows are what the log says");
+        output::note("the tables match the log");
         return Ok(Exit::Done);
     }
     let at_least = if differences.len() < DIFFERENCES_MAX { "" } else { "at least " };
-    Err(Error::new(Code::Damaged, format!("the rows differ from the log in {at_least}{} places", differences.len())))
+    Err(Error::new(Code::Damaged, format!("the tables differ from the log in {at_least}{} places", differences.len())))
 }
 
 fn to_json(difference: &Difference) -> Value {

@@ -14,7 +14,7 @@ Examples:
   relaymesh log recover                  show what is lost, and ask before accepting it
   relaymesh log recover --accept-loss    for scripts
 
-Before you accept a loss, copy the root. If there is a newer copy of the database, restore it instead.";
+Before you accept a loss, copy the root. If there is a newer copy of the database, use it instead.";
 
 /// Accept that a store has lost acknowledged ops, and continue
 ///
@@ -32,16 +32,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     root::there(&context.root)?;
     let loss = match SqliteStore::open(&context.root, &Options::default()) {
         Ok(_) => {
-            return Err(Error::new(Code::Refused, "nothing is lost: the store knows all that it has acknowledged"));
+            return Err(Error::new(Code::Refused, "nothing is lost: no acknowledged op is missing"));
         }
         Err(relaymesh_store::Error::Amnesia { detail } | relaymesh_store::Error::Damaged { detail }) => detail,
         Err(error) => return Err(error.into()),
     };
-    output::note(&format!("{loss}\n  clients may have been told of work that is not in this store any more"));
+    output::note(&format!("{loss}\n  clients may have acknowledgements for work that is no longer in this store"));
     if !args.accept_loss {
         let refused =
-            Error::new(Code::NotConfirmed, "nothing was changed").hint("`--accept-loss` goes on without what is lost");
-        if !output::is_interactive() || !output::ask("go on without it?") {
+            Error::new(Code::NotConfirmed, "nothing was changed").hint("accept the loss with `--accept-loss`");
+        if !output::is_interactive() || !output::ask("accept the loss and continue?") {
             return Err(refused);
         }
     }

@@ -31,14 +31,14 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = store.reader()?;
     let mut progress = Progress::new("checked ops:", reader.head()?.pos);
     verify::chain(&mut reader, verify::Checked::default(), &mut |pos| progress.tell(pos)).map_err(found)?;
-    // Before the rows: damage of a blob is told with all its fellows, not only as the first that a row names.
+    // Before the rows, so that all damaged blobs are reported, not only the first that a row refers to.
     let mut progress = Progress::new("checked blobs:", reader.stats()?.blobs.0);
     let scrubbed = store.scrub(&mut |read| progress.tell(read))?;
     report(&scrubbed, context);
     if !scrubbed.is_sound() {
         let (missing, damaged) = (scrubbed.missing.len(), scrubbed.damaged.len());
         return Err(Error::new(Code::Damaged, format!("{missing} blobs are missing and {damaged} are damaged"))
-            .hint("put the files of these names back from a backup of `blobs`, and scrub again"));
+            .hint("restore these files in `blobs` from a backup, and scrub again"));
     }
     let mut progress = Progress::new("checked tasks:", reader.counts()?.0);
     verify::rows(&mut reader, &mut |tasks| progress.tell(tasks)).map_err(found)?;

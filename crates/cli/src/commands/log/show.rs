@@ -62,12 +62,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
     }
     if left == 0 && args.from.is_some() && after < head {
-        output::note("more: give a higher --from or --limit");
+        output::note("more: raise --from or --limit");
     }
     Ok(Exit::Done)
 }
 
-/// Shows the op, if it is about the task.
+/// Shows the op, if it belongs to the task.
 fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Error> {
     let unreadable =
         |error: relaymesh_core::op::DecodeError| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
@@ -94,12 +94,12 @@ fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Err
     Ok(true)
 }
 
-/// Ops that a compaction let go of.
+/// Ops that a compaction removed.
 fn say_gone(stored: &StoredOp, seq: u64, json: bool) {
     if json {
         output::line(&json!({ "pos": stored.pos, "seq": seq, "gone": true, "hash": stored.hash }).to_string());
     } else {
-        output::line(&format!("{:>8}  and those before it: gone, about what was purged", stored.pos));
+        output::line(&format!("{:>8}  and the ops before it were purged and compacted", stored.pos));
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         output::value(&checked.to_json());
     } else {
         output::line(&checked.to_text());
-        output::note("everything is as it was written");
+        output::note("the log and the tables are intact");
     }
     Ok(Exit::Done)
 }
@@ -69,7 +69,7 @@ pub(crate) fn check(context: &Context) -> Result<Checked, Error> {
     match root::open(&context.root, &Default::default()) {
         Ok(store) => drop(store),
         Err(error) if error.code == Code::RootInUse => {
-            output::note("note: another process has the root, so the newest acknowledged op was not compared");
+            output::note("note: another process is using the root, so the newest acknowledged op was not compared");
         }
         Err(error) => return Err(error),
     }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let agent = args.agent.as_ref().unwrap_or(&context.caller.author);
     let found = context.client().inbox(agent, args.limit)?;
-    let mut lines = vec![["MESSAGE", "LANE", "FROM", "AGO", "TEXT"].map(str::to_owned).to_vec()];
+    let mut lines = vec![["MESSAGE", "PRIORITY", "FROM", "AGO", "TEXT"].map(str::to_owned).to_vec()];
     for waiting in &found {
         if context.json {
             output::value(&json!(waiting));
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     if !context.json {
         match lines.len() {
-            1 => output::note(&format!("nothing waits for {agent}")),
+            1 => output::note(&format!("no message is waiting for {agent}")),
             _ => output::rows(&lines),
         }
     }

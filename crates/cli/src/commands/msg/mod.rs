@@ -158,18 +158,18 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Given::Told(told) if context.json => output::value(&json!(told)),
         Given::Told(Told { thread, message, state }) => {
             output::line(&format!("{thread} {message}"));
-            output::note(&format!("it is {state}"));
+            output::note(&format!("the message is {state}"));
         }
         Given::Taken(None) if context.json => output::value(&Value::Null),
-        Given::Taken(None) => output::note("nothing waits"),
+        Given::Taken(None) => output::note("no message is waiting"),
         Given::Taken(Some(delivered)) => show(&delivered, context),
         Given::Replied(replied) if context.json => output::value(&json!(replied)),
         Given::Replied(Replied { thread, message, asked }) => {
             output::line(&format!("{thread} {message}"));
             match asked {
-                Some(Asking { step, completed: true }) => output::note(&format!("it completed {step}")),
+                Some(Asking { step, completed: true }) => output::note(&format!("the reply completed step {step}")),
                 Some(Asking { step, completed: false }) => {
-                    output::note(&format!("{step} does not wait for it any more"));
+                    output::note(&format!("step {step} no longer waits for this reply"));
                 }
                 None => {}
             }
@@ -184,7 +184,7 @@ fn send_and_wait(send: SendArgs, context: &Context) -> Result<Exit, Error> {
     let letter = self::command(Command::Send(Box::new(send)), context)?;
     let client = context.client();
     let Given::Told(Told { thread, message, .. }) = client.message(letter)? else {
-        return Err(Error::new(Code::Internal, "the driver answered another question"));
+        return Err(Error::new(Code::Internal, "unexpected answer from the driver"));
     };
     wait::run(context, &*client, (thread, message), &from, patience)
 }
@@ -238,5 +238,8 @@ fn show(delivered: &Delivered, context: &Context) {
         (Media::Text, Some(text)) => output::line(&output::clean(text)),
         (Media::Text | Media::Json, _) => output::line(&delivered.content.to_string()),
     }
-    output::note(&format!("from {}; `relaymesh msg ack` or `reply` when it is dealt with", delivered.from));
+    output::note(&format!(
+        "from {}; acknowledge it with `relaymesh msg ack`, or answer with `relaymesh msg reply`",
+        delivered.from
+    ));
 }

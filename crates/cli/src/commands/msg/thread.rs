@@ -19,7 +19,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
             continue;
         }
         let Spoken { message, from, to, state, .. } = &spoken;
-        let about = spoken.reply_to.map(|about| format!(", about {about}")).unwrap_or_default();
+        let about = spoken.reply_to.map(|about| format!(", reply to {about}")).unwrap_or_default();
         let at = time::rfc3339(spoken.sent_ms);
         output::line(&format!("{message} {from} → {to} {state} {at}{about}"));
         output::line(&format!("  {}", output::clean(&spoken.content.to_string())));

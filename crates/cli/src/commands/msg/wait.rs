@@ -1,6 +1,6 @@
 //! Waiting for an answer.
 //!
-//! What is durable says how the message stands, whoever deals with it; so this reads, and waits for the next commit. A daemon that went away
+//! The durable rows have the state of the message, so this reads them and waits for the next commit. A daemon that went away
 //! is started again: nobody else might.
 
 use crate::{
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const SILENCE: Duration = Duration::from_secs(2);
 const LEASE_MS: u64 = 60_000;
 
-/// Until the message is answered, came to nothing, or patience is over.
+/// Waits until the message is answered or has failed, or the time is over.
 pub(super) fn run(
     context: &Context,
     client: &dyn Client,
@@ -44,7 +44,7 @@ pub(super) fn run(
         }
         let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
         if left.is_some_and(|left| left.is_zero()) {
-            output::note(&format!("no answer yet; `relaymesh msg thread {thread}` shows it when it is there"));
+            output::note(&format!("no reply yet; look later with `relaymesh msg thread {thread}`"));
             return Ok(Exit::NotEnded);
         }
         if bell.wait(Some(left.map_or(SILENCE, |left| left.min(SILENCE))))? == Rang::Ended {
@@ -58,13 +58,13 @@ fn came_to_nothing(context: &Context, asked: &Spoken) -> Exit {
     if context.json {
         output::value(&json!({ "thread": thread, "message": message, "state": state, "dead": dead, "error": error }));
     } else {
-        let why = error.as_deref().unwrap_or("it became too old");
+        let why = error.as_deref().unwrap_or("it expired");
         output::note(&format!("{message} is {state}: {}", output::clean(why)));
     }
     Exit::TaskFailed
 }
 
-/// Prints the answer, and takes it out of the inbox: whoever waited for it has it.
+/// Prints the reply and acknowledges it, since it was received here.
 fn answered(
     context: &Context,
     client: &dyn Client,
@@ -74,7 +74,7 @@ fn answered(
 ) -> Result<Exit, Error> {
     let (thread, message) = (asked.thread, asked.message);
     let Some(answer) = asked.answered_by else {
-        output::note(&format!("{message} was dealt with, without an answer"));
+        output::note(&format!("{message} was acknowledged without a reply"));
         return Ok(Exit::Done);
     };
     let Some(said) = found(all, answer) else { return Ok(Exit::Done) };

@@ -61,6 +61,6 @@ fn parse_status(text: &str) -> Result<Status, Error> {
     let names = Status::ALL.map(Status::as_str);
     Status::ALL.into_iter().find(|status| status.as_str() == wanted).ok_or_else(|| {
         let near = suggest::nearest(&wanted, names).map_or_else(String::new, |near| format!("did you mean {near}? "));
-        Error::new(Code::Usage, format!("{near}a status is one of {}", names.join(", ")))
+        Error::new(Code::Usage, format!("{near}use one of {}", names.join(", ")))
     })
 }

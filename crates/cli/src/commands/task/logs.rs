@@ -25,7 +25,7 @@ const READ_BYTES: u64 = 1 << 20;
 
 /// Show the output of a task's processes
 ///
-/// Prints stderr, which is kept for each attempt as long as the task. Builtin agents print nothing.
+/// Prints stderr, which is kept for each attempt as long as the task. Built-in agents print nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -87,7 +87,7 @@ impl<'a> Tail<'a> {
         task.steps.iter().filter(move |step| only.is_none_or(|only| only == step.index))
     }
 
-    /// Shows whatever is new. A line that has no end yet waits for it, unless there will be none.
+    /// Shows new output. An incomplete line waits for its end, unless the attempt has ended.
     fn show(&mut self, task: &Shown, is_over: bool) -> Result<(), Error> {
         for step in self.wanted(task) {
             for epoch in 1..=step.epoch {

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long)]
     wait: bool,
     /// Reason, recorded on the log
-    #[arg(long, value_name = "TEXT", default_value = "tried again by a person")]
+    #[arg(long, value_name = "TEXT", default_value = "retried by a person")]
     reason: String,
 }
 

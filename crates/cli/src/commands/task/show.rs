@@ -27,7 +27,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if context.json {
         output::value(&json!(shown));
     } else {
-        output::line(&view::to_text(&shown, args.history));
+        let text = view::to_text(&shown, args.history);
+        output::line(&text);
+        if text.contains('…') {
+            output::note("some texts are cut (…); `--json` shows all of them");
+        }
     }
     Ok(Exit::Done)
 }

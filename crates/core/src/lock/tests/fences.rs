@@ -123,8 +123,8 @@ fn the_refusal_says_rejected_fenced_and_what_was_found() {
     let held = world.acquire(alone("a", 1)).unwrap();
     let other = HeldLock { fence: 7, ..held };
     let told = world.say(Body::ReleaseLock { held: other }).unwrap_err().to_string();
-    assert_eq!(told, "rejected_fenced: the word came with fence 7; the lock has fence 1");
+    assert_eq!(told, "rejected_fenced: the call has fence 7; the lock has fence 1");
     world.release(held).unwrap();
     let told = world.release(held).unwrap_err().to_string();
-    assert!(told.ends_with("there is no such lock any more, and the repository is at fence 1"), "{told}");
+    assert!(told.ends_with("the lock no longer exists, and the repository is at fence 1"), "{told}");
 }

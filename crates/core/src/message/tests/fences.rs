@@ -143,6 +143,7 @@ fn the_refusal_says_rejected_fenced_and_what_was_found() {
     let held = world.take(1);
     world.acknowledge(held).unwrap();
     let told = world.acknowledge(held).unwrap_err().to_string();
-    let expected = format!("rejected_fenced: {} is DONE at epoch 1; the word came from epoch 1", id(1));
+    let expected =
+        format!("rejected_fenced: {} is DONE: epoch 1 has already ended, so the call changed nothing", id(1));
     assert_eq!(told, expected);
 }

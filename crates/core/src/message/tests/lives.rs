@@ -77,7 +77,7 @@ fn a_message_without_a_time_to_live_never_becomes_too_old() {
     world.wait(u64::MAX / 2);
     let refusal = world.expire(1).unwrap_err();
     assert!(matches!(refusal, Refusal::NotTooOld { expires_ms: 0, .. }));
-    assert!(refusal.to_string().ends_with("is QUEUED and never too old"), "{refusal}");
+    assert!(refusal.to_string().ends_with("is QUEUED and never expires"), "{refusal}");
 }
 
 #[test]

@@ -48,13 +48,13 @@ pub struct Artifact {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The list is full.
-    #[error("step `{step}` lists {ARTIFACTS_MAX} artifacts, and no more are allowed")]
+    #[error("step `{step}` already has {ARTIFACTS_MAX} artifacts, which is the maximum")]
     TooMany {
         /// The step.
         step: Name,
     },
     /// The attempt has left one with that name already.
-    #[error("step `{step}` has recorded `{name}` in this attempt already: {found:?}")]
+    #[error("step `{step}` has already recorded `{name}` in this attempt: {found:?}")]
     Exists {
         /// The step.
         step: Name,
@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// Too much is said about it.
     #[error(
-        "{pairs} things with {bytes} bytes are said about it; {ABOUT_PAIRS_MAX} with {ABOUT_BYTES_MAX} are allowed"
+        "the artifact has {pairs} attributes with {bytes} bytes; the maximum is {ABOUT_PAIRS_MAX} with {ABOUT_BYTES_MAX} bytes"
     )]
     AboutTooLong {
         /// How many things.
@@ -74,13 +74,13 @@ pub enum Error {
         bytes: usize,
     },
     /// The words are not in order, or one is there twice.
-    #[error("`{word}` is said after a word that does not come before it: sort the words, and say each once")]
+    #[error("the attribute `{word}` is out of order or occurs twice: sort the attributes")]
     AboutOrder {
         /// The word.
         word: Name,
     },
     /// An inference is one JSON document.
-    #[error("an artifact of kind `{}` is one JSON document, not {found:?}", inference::KIND)]
+    #[error("an artifact of kind `{}` must be one JSON document, not {found:?}", inference::KIND)]
     NotJson {
         /// What it is.
         found: Media,

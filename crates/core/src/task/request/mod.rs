@@ -158,7 +158,7 @@ pub enum Error {
     #[error(transparent)]
     Graph(#[from] graph::Error),
     /// An input has no canonical form.
-    #[error("step `{step}`: the input cannot be written down: {error}")]
+    #[error("step `{step}`: the input cannot be encoded: {error}")]
     Input {
         /// The step.
         step: Name,
@@ -166,7 +166,7 @@ pub enum Error {
         error: canonical::Error,
     },
     /// The task's input has no canonical form.
-    #[error("the task's input cannot be written down: {error}")]
+    #[error("the task's input cannot be encoded: {error}")]
     Given {
         /// Why not.
         error: canonical::Error,
@@ -185,11 +185,11 @@ pub enum Error {
         why: String,
     },
     /// A value has no canonical form.
-    #[error("the request cannot be written down: {0}")]
+    #[error("the request cannot be encoded: {0}")]
     Canonical(#[from] canonical::Error),
     /// An input is too long.
     #[error(
-        "{}the input is {found} bytes long; at most {CONTENT_BYTES_MAX} are possible. Put the rest in a file and pass its path",
+        "{}the input has {found} bytes; the maximum is {CONTENT_BYTES_MAX}. Put the data into a file and pass its path",
         step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default()
     )]
     InputTooLong {
@@ -199,9 +199,7 @@ pub enum Error {
         found: usize,
     },
     /// The graph is too large for one op.
-    #[error(
-        "the graph takes {found} bytes on the log; at most {BODY_BYTES_MAX} are possible. Split it into several tasks"
-    )]
+    #[error("the graph has {found} bytes; the maximum is {BODY_BYTES_MAX}. Split it into several tasks")]
     TooLarge {
         /// How many it takes.
         found: usize,

@@ -46,7 +46,7 @@ fn names_that_are_none_are_refused() {
     for pointer in ["/name", "/steps/0/id", "/steps/0/agent"] {
         let mut value = full();
         *value.pointer_mut(pointer).unwrap() = json!("../up");
-        assert!(parse(value).unwrap_err().contains("is not a name"), "{pointer}");
+        assert!(parse(value).unwrap_err().contains("is not a valid name"), "{pointer}");
     }
 }
 

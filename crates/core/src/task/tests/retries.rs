@@ -47,7 +47,7 @@ fn the_last_attempt_is_the_last() {
         world.wait(2000);
     }
     assert_eq!((world.status(0), world.ended()), (Status::DeadLetter, Status::DeadLetter));
-    assert_eq!(world.claim(0).unwrap_err().to_string(), "step `a` is DEAD_LETTER: Claim is not possible there");
+    assert_eq!(world.claim(0).unwrap_err().to_string(), "step `a` is DEAD_LETTER: Claim is not possible in this state");
 }
 
 #[test]

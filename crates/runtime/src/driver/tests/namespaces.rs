@@ -213,7 +213,7 @@ fn d33_a_namespace_outlives_the_op_that_made_it() {
     let purge = Command::Life(LifeCommand::Purge { scope });
     let error = rig.call(purge).unwrap_err();
     assert_eq!(error, Error::NotPurged(scope));
-    assert!(error.to_string().contains("what is in it carries its name"), "{error}");
+    assert!(error.to_string().contains("its tasks, threads and locks carry its name"), "{error}");
     check(&rig);
 }
 

@@ -242,7 +242,7 @@ fn a_result_that_is_too_long_fails_its_step() {
     let hold = rig.begun().hold;
     rig.finish(hold, super::done(&"x".repeat(INLINE_BYTES_MAX + 1)));
     assert_eq!(rig.status(task), Status::Failed);
-    assert!(rig.rows(task).steps[0].error.as_ref().unwrap().contains("8193 bytes long"));
+    assert!(rig.rows(task).steps[0].error.as_ref().unwrap().contains("the content has 8193 bytes"));
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn an_approval_opens_the_step_and_silence_denies_it() {
     let silent = rig.submit(&asked);
     rig.pass(1_000);
     assert_eq!(rig.status(silent), Status::Failed);
-    assert_eq!(rig.rows(silent).steps[0].error.as_deref(), Some("denied: nobody answered in time"));
+    assert_eq!(rig.rows(silent).steps[0].error.as_deref(), Some("denied: no decision before the deadline"));
 }
 
 #[test]
