@@ -19,7 +19,7 @@ Examples:
   relaymesh settings history --limit 5     show when settings changed: names, never values
   relaymesh settings schema > settings.schema.json    write the JSON schema, for editors
 
-Later sources win: default, relaymesh-settings.json in the root, RELAYMESH_<NAME>, `up --set NAME=VALUE`.";
+Later sources win: default, relaymesh-settings.json in the root, RELAYMESH_<NAME>, `up --set`.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:

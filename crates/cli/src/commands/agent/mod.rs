@@ -17,7 +17,7 @@ use relaymesh_api::view::agent::kind;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh agent detect --write                        find Codex, Claude Code and others, and add them
+  relaymesh agent detect --write                        find and add Codex, Claude Code and others
   relaymesh agent add upper --command tr a-z A-Z        add a command (input on stdin)
   relaymesh agent add coder --tool codex --timeout 30m  add a tool
   relaymesh agent test upper                            run a test task and show the details
