@@ -91,9 +91,8 @@ impl Asked {
             let step = StepId { task: about, index };
             match body {
                 task::Body::CompleteJob { .. } => {
-                    let answers = last.is_some_and(|last| {
-                        last.in_time && last.asks.step == (StepId { task: about, index }) && waits(old, &last.asks)
-                    });
+                    let answers =
+                        last.is_some_and(|last| last.in_time && last.asks.step == step && waits(old, &last.asks));
                     ensure(answers, || format!("{step} is done by op {} without an answer", seen.op.pos))?;
                 }
                 task::Body::TimeoutWork { .. } => {

@@ -127,6 +127,11 @@ impl Invariant for Held {
             task::Body::FailJob { .. } => {
                 changed(before, after).try_for_each(|(step, before, _)| self.failed(step, before))
             }
+            // It begins anew, and may end before it is claimed: a person may deny it.
+            task::Body::RedriveTask { .. } => {
+                self.turned_away.retain(|step, _| step.task != after.task.id);
+                Ok(())
+            }
             task::Body::ScheduleJob { .. }
             | task::Body::CompleteJob { .. }
             | task::Body::PassWork { .. }
@@ -135,7 +140,6 @@ impl Invariant for Held {
             | task::Body::ExpireWork { .. }
             | task::Body::TimeoutWork { .. }
             | task::Body::CancelTask { .. }
-            | task::Body::RedriveTask { .. }
             | task::Body::ApproveStep { .. }
             | task::Body::DenyStep { .. }
             | task::Body::RecordArtifact { .. } => Ok(()),
