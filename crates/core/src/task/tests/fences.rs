@@ -133,7 +133,7 @@ fn the_refusal_says_rejected_fenced_and_what_was_found() {
     let again = world.take(0);
     let told = "rejected_fenced: step `a` is RUNNING: the call is from epoch 1, but the current epoch is 2";
     assert_eq!(world.complete(held).unwrap_err().to_string(), told);
-    let other = Held { token: held.token, ..again };
+    let other = Hold { token: held.token, ..again };
     let told = "rejected_fenced: step `a` is RUNNING: the token of the call is not that of epoch 2";
     assert_eq!(world.complete(other).unwrap_err().to_string(), told);
     assert!(matches!(refusal, Refusal::Fenced { name: step, .. } if step == name("a")));
