@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(found("a.rs", &function(70)), [""; 0]);
         assert_eq!(found("a.rs", &format!("#[test] {}", function(120))), [""; 0]);
         assert_eq!(found("crates/x/tests/a.rs", &function(120)), [""; 0]);
-        assert_eq!(found(ARCHITECTURE, &"x\n".repeat(250)), [""; 0]);
+        assert_eq!(found(ARCHITECTURE, &"x\n".repeat(ARCHITECTURE_LINES_MAX)), [""; 0]);
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_long_architecture_is_found() {
-        assert_eq!(found(ARCHITECTURE, &"x\n".repeat(251)).len(), 1);
+        assert_eq!(found(ARCHITECTURE, &"x\n".repeat(ARCHITECTURE_LINES_MAX + 1)).len(), 1);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let newest = client.newest(&args.filter.wanted(&*client, context)?, args.limit)?;
     newest.found.iter().for_each(|found| show(found, context.json));
     if newest.total > newest.found.len() as u64 {
-        output::note(&format!("more: {} fit; give a higher --limit", newest.total));
+        output::note(&format!("more: {} matches; raise --limit", newest.total));
     }
     Ok(Exit::Done)
 }

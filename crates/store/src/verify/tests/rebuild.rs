@@ -42,7 +42,7 @@ fn a_changed_row_is_named_with_both_values() {
     let [found] = &differences[..] else { panic!("{differences:?}") };
     assert_eq!((found.task, found.field), (Some(fixture.tasks[4]), "attempt"));
     assert_eq!(found.step.as_ref().unwrap().as_str(), "s0");
-    assert!(found.to_string().contains("step `s0`: attempt is 2, the log says 1"), "{found}");
+    assert!(found.to_string().contains("step `s0`: attempt is 2, but the log gives 1"), "{found}");
 }
 
 #[test]
