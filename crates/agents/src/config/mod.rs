@@ -23,7 +23,7 @@
 //! tool = "codex"                       # or claude, gemini, opencode, aider: what it says is understood, and conversations go on
 //! model = "gpt-5-codex"                # as the tool calls it
 //! provider = "openai"                  # held together with all others of it; without it, as the tool has it
-//! args = ["-s", "workspace-write"]     # more words for it; `command` names another program, if it is not on PATH
+//! args = ["-s", "danger-full-access"]  # more arguments; its own sandbox cannot start inside the confinement. `command` names another program
 //!
 //! [agents.reviewer]
 //! inbox = true                         # runs nothing here: its steps and messages wait in its inbox, and its answers complete them

@@ -17,7 +17,7 @@ use toml_edit::{Array, InlineTable, Table, Value, value};
 const EXAMPLES: &str = "\
 Examples:
   relaymesh agent add upper --about 'in capitals' --command tr a-z A-Z
-  relaymesh agent add coder --tool codex --model gpt-5-codex --arg=-s --arg=workspace-write
+  relaymesh agent add coder --tool codex --model gpt-5-codex --arg=-s --arg=danger-full-access
   relaymesh agent add reviewer --tool claude --secret ANTHROPIC_API_KEY=anthropic --timeout 30m
   relaymesh agent add deploy --confirm --folder ../app --command ./deploy.sh
   relaymesh agent add coder --replace --tool codex --confirm-word prod
