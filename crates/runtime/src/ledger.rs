@@ -40,7 +40,7 @@ impl<R: Reader> Books for R {
     }
 }
 
-/// Writes down what was used. Once it is durable, [`Ledger::spent`] is told.
+/// Writes down what was used. Once it is durable, the ledger is told.
 pub type Write = Arc<dyn Fn(Spend) + Send + Sync>;
 
 /// How many milliseconds have passed since some moment that stays the same.
