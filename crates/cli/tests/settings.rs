@@ -82,7 +82,7 @@ fn a_bad_file_changes_nothing_and_is_said_loudly_until_it_is_mended() {
     let status = house.json(&["status"]);
     assert!(status["settings_problem"].as_str().unwrap().contains("lease_timout_ms"), "{status}");
     assert!(house.run(&["status"]).stdout.contains("REFUSED"));
-    assert!(log(&house).contains("error reload_refused"), "{}", log(&house));
+    house.0.until("it is in the log", |_| log(&house).contains("error reload_refused"));
     // Work goes on meanwhile.
     assert_eq!(house.run(&["submit", "--agent", "echo", "--input", "1", "--wait"]).code, 0);
     write(&house, r#"{"queue_capacity": 60}"#);
@@ -153,6 +153,7 @@ fn the_history_has_names_and_never_values() {
     assert_eq!(fields, [&json!(["lease_timeout_ms", "queue_capacity"]), &json!(["lease_timeout_ms"])]);
     assert_eq!(entries[1]["source"], "start");
     assert_eq!(house.json(&["settings", "history", "--limit", "1"]).as_array().unwrap().len(), 1);
+    house.0.until("both are in the log", |_| log(&house).matches("lease_timeout_ms").count() >= 2);
     let everything = [
         house.run(&["settings-history"]).stdout,
         std::fs::read_to_string(house.0.root().join("settings-history.jsonl")).unwrap(),

@@ -71,12 +71,12 @@ fn r30_a_trace_goes_from_whoever_asked_to_the_agent() {
     // The agent was told where it is, and its span is the one that arrived.
     let told = format!("00-{TRACE}-{}-01", of(&b)["id"].as_str().unwrap());
     assert_eq!(shown["result"].as_str(), Some(told.as_str()));
-    let log = fs::read_to_string(house.0.root().join("daemon.log")).unwrap();
     let line = |attempt: &Value| {
+        let log = fs::read_to_string(house.0.root().join("daemon.log")).unwrap();
         let ids = [format!("trace_id={TRACE}"), format!("span_id={}", attempt["id"].as_str().unwrap())];
         log.lines().any(|line| line.contains("step_succeeded") && ids.iter().all(|id| line.contains(id)))
     };
-    assert!(line(of(&a)) && line(of(&b)), "{log}");
+    until("both attempts are in the log", || line(of(&a)) && line(of(&b)));
     let sent = web.get("/metrics").body;
     assert!(sent.contains("relaymesh_spans_sent_total 6\n"), "{sent}");
 }
@@ -151,8 +151,10 @@ fn r30_failures_and_what_a_crash_cut_off_have_their_spans() {
     assert!(outcomes.contains(&"ABANDONED") && outcomes.contains(&"SUCCESS"), "{attempts:?}");
     assert!(attempts.iter().all(|attempt| attempt["parent"] == attempts[0]["parent"]));
     // What an earlier life had left is in the log and in the metrics of the next one, too.
-    let log = fs::read_to_string(house.0.root().join("daemon.log")).unwrap();
-    assert!(log.lines().any(|line| line.contains("step_reclaimed") && line.contains(&id)), "{log}");
+    until("it is in the log", || {
+        let log = fs::read_to_string(house.0.root().join("daemon.log")).unwrap();
+        log.lines().any(|line| line.contains("step_reclaimed") && line.contains(&id))
+    });
     let metrics = Web::of(&house).get("/metrics").body;
     assert!(metrics.contains("relaymesh_abandoned_total 1\n"), "{metrics}");
 }
