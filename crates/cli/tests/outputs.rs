@@ -19,7 +19,7 @@ fn cell(text: &str) -> String {
     if is_span { "SPAN".to_owned() } else { text.to_owned() }
 }
 
-/// A task that succeeded, one that failed, one that asks, a message that came to nothing and a lock.
+/// A task that succeeded, one that failed, one that asks, a failed message and a lock.
 fn mesh() -> Mesh {
     let mesh = Mesh::new();
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--input", "{\"x\":1}", "--wait"]).code, 0);

@@ -82,7 +82,7 @@ bodies! {
             /// The message.
             message: MessageId,
         }
-        /// A message that came to nothing is to be delivered again.
+        /// A failed or dead message is to be delivered again.
         RedriveMessage {
             /// The message.
             message: MessageId,

@@ -1,4 +1,4 @@
-//! Redrive: a message that came to nothing is delivered again, with a fresh count and a fresh time to live.
+//! Redrive: a failed or dead message is delivered again, with a fresh count and a fresh time to live.
 
 use super::{
     apply::{At, Effect, Refusal},

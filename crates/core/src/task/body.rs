@@ -163,7 +163,7 @@ impl Body {
         }
     }
 
-    /// The place of the step that it is about, if it is about one.
+    /// The place of the step that the op names, if it names one.
     pub fn step(&self) -> Option<u16> {
         match self {
             Self::ClaimWork { step, .. }

@@ -232,7 +232,7 @@ pub enum MessageCommand {
         /// Why, for people.
         reason: String,
     },
-    /// Deliver one again that came to nothing.
+    /// Deliver a failed message again.
     Redrive {
         /// Its thread.
         thread: ThreadId,
