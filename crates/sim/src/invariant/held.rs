@@ -19,8 +19,17 @@ use std::collections::BTreeMap;
 pub(crate) struct Held {
     shares: Shares,
     holds: BTreeMap<Whose, Until>,
-    /// Steps that were turned away and not claimed since, with the attempt that was.
-    turned_away: BTreeMap<StepId, u32>,
+    /// Steps that were turned away and not claimed since.
+    turned_away: BTreeMap<StepId, TurnedAway>,
+}
+
+/// An attempt that was turned away.
+#[derive(Debug, Clone, Copy)]
+struct TurnedAway {
+    epoch: u32,
+    /// Whether the log says so. Until it does, a process that dies takes the knowledge with it: its successor can only count the attempt
+    /// as abandoned.
+    is_durable: bool,
 }
 
 /// An agent alone, or all of a provider.
@@ -62,12 +71,21 @@ impl Held {
     fn given_back(&mut self, step: StepId, before: &Step, after: &Step) -> Verdict {
         ensure(after.attempt + 1 == before.attempt, || {
             format!("{step} was given back, and its attempts went from {} to {}", before.attempt, after.attempt)
-        })
+        })?;
+        if let Some(known) = self.turned_away.get_mut(&step).filter(|known| known.epoch == before.epoch) {
+            known.is_durable = true;
+        }
+        Ok(())
+    }
+
+    fn turned_away(&mut self, step: StepId, epoch: u32) {
+        self.turned_away.insert(step, TurnedAway { epoch, is_durable: false });
     }
 
     /// An attempt that was turned away has not failed.
     fn failed(&self, step: StepId, before: &Step) -> Verdict {
-        let counts = before.status == Status::Running && self.turned_away.get(&step) == Some(&before.epoch);
+        let known = self.turned_away.get(&step);
+        let counts = before.status == Status::Running && known.is_some_and(|known| known.epoch == before.epoch);
         ensure(!counts, || format!("{step} epoch {} was turned away, and counts as failed", before.epoch))
     }
 }
@@ -91,10 +109,10 @@ impl Invariant for Held {
                 self.holds.retain(|whose, _| matches!(whose, Whose::Provider(_)));
             }
             Accounting::Refused { work, outcome: Outcome::Limited { .. } } => {
-                self.turned_away.insert(work.hold.step, work.hold.epoch);
+                self.turned_away(work.hold.step, work.hold.epoch);
             }
             Accounting::TurnedAway { attempt: (step, epoch) } => {
-                self.turned_away.insert(*step, *epoch);
+                self.turned_away(*step, *epoch);
             }
             Accounting::Refused { .. }
             | Accounting::Opened { .. }
@@ -106,8 +124,9 @@ impl Invariant for Held {
     }
 
     /// What an agent has used is looked up again after a start. The node's time may begin elsewhere, also earlier than it was: a hold
-    /// that was over stays over.
+    /// that was over stays over. What the former process knew and had not written down is lost.
     fn started(&mut self, now: Ns, wall_ms: u64) {
+        self.turned_away.retain(|_, known| known.is_durable);
         self.holds.retain(|whose, hold| matches!(whose, Whose::Provider(_)) && hold.until > now);
         for hold in self.holds.values_mut() {
             hold.until = over_at(now, wall_ms, hold.until_ms);
