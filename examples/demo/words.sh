@@ -1,4 +1,7 @@
-# The input comes on stdin as JSON, here a text. What goes to stderr is progress.
+# The input comes on stdin as JSON, here {"name":"…","text":"…"}. What goes to stderr is progress.
 echo "attempt $RELAYMESH_ATTEMPT of $RELAYMESH_STEP: counting" >&2
+input=$(cat)
+name=$(printf '%s' "$input" | sed 's/.*"name":"\([^"]*\)".*/\1/')
+words=$(printf '%s' "$input" | sed 's/.*"text":"\([^"]*\)".*/\1/' | wc -w)
 sleep 0.4
-tr -d '"' | wc -w | tr -d ' '
+printf '{"name": "%s", "words": %d}\n' "$name" "$words"

@@ -167,6 +167,8 @@ fn the_demo_draws_its_picture_and_leaves_the_daemon_running() {
     assert!(said.stderr.contains("apologise") && said.stderr.contains("SKIPPED"), "{}", said.stderr);
     let picture = std::fs::read_to_string(house.0.root().parent().unwrap().join("relaymesh-demo.svg")).unwrap();
     assert_eq!(picture.matches("<rect x=").count(), 5);
+    assert!(picture.contains(">second</text>") && picture.contains(">24</text>"), "bars have names: {picture}");
+    assert!(said.stderr.contains("(approved automatically)") && !said.stderr.contains("--yes"), "{}", said.stderr);
     assert!(house.pid().is_some());
     let again = house.run(&["demo"]);
     assert_eq!(again.code, 0, "{}", again.stderr);
