@@ -191,7 +191,7 @@ fn text(path: &Path, wanted: Wanted) -> Result<String, Error> {
         if error.kind() == ErrorKind::NotFound {
             let error = Error::new(Code::NoFile, format!("there is no file {name}"));
             match wanted {
-                Wanted::Flow => error.hint("`relaymesh run --help` shows a flow to start from"),
+                Wanted::Flow => error.hint("`relaymesh flow new` writes a flow to start from"),
                 Wanted::Input => error,
             }
         } else if error.kind() == ErrorKind::IsADirectory {

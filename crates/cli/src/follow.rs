@@ -44,8 +44,12 @@ pub(crate) fn follow(
     watch: &mut Watch,
     patience: Patience,
 ) -> Result<Exit, Error> {
-    let interrupts = Arc::new(Mutex::new(None));
-    on_interrupt(&interrupts);
+    let interrupts: Arc<Mutex<Option<Sender<News>>>> = Arc::default();
+    let told = Arc::clone(&interrupts);
+    on_interrupt(move || {
+        let inbox = told.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.as_ref().is_some_and(|inbox| inbox.send(News::Interrupted).is_ok())
+    });
     loop {
         let (inbox, news) = mpsc::channel();
         *interrupts.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox.clone());
@@ -224,14 +228,12 @@ impl Follower<'_> {
     }
 }
 
-/// The first Ctrl-C stops gracefully, the second at once. Without a handler a Ctrl-C ends the process, which loses
-/// nothing either; so a failure to install one is only said.
-fn on_interrupt(inbox: &Arc<Mutex<Option<Sender<News>>>>) {
-    let inbox = Arc::clone(inbox);
+/// The first Ctrl-C is told, and stops gracefully; the second stops at once, and so does one that nobody listens to. Without a handler a
+/// Ctrl-C ends the process, which loses nothing either; so a failure to install one is only said.
+pub(crate) fn on_interrupt(tell: impl Fn() -> bool + Send + 'static) {
     let mut before = false;
     let installed = ctrlc::set_handler(move || {
-        let told = inbox.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|to| to.send(News::Interrupted));
-        if before || !matches!(told, Some(Ok(()))) {
+        if before || !tell() {
             std::process::exit(INTERRUPTED);
         }
         before = true;

@@ -102,12 +102,13 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Prints a table. On a terminal its lines are cut to the terminal's width; what is piped is whole.
+/// Prints a table. On a terminal its lines are cut to the terminal's width; what is piped is not. If something is cut, a note says so.
 pub(crate) fn rows(rows: &[Vec<String>]) {
     let text = table(rows);
-    match width() {
-        Some(width) => line(&fitted(&text, width)),
-        None => line(&text),
+    let shown = width().map_or_else(|| text.trim_end().to_owned(), |width| fitted(&text, width));
+    line(&shown);
+    if shown.contains('…') {
+        note("texts that end in … are cut; `--json` shows all of them");
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::{output, time};
 use relaymesh_agents::quoted;
 use relaymesh_api::view::ShownStep;
-pub(crate) use relaymesh_api::view::{Shown, View, content};
+pub(crate) use relaymesh_api::view::{Shown, View, content, result as result_of};
 use relaymesh_core::task::Status;
+use std::collections::BTreeMap;
 
 /// How much of a result or an error a table shows.
 const CELL_CHARS_MAX: usize = 60;
@@ -36,19 +37,30 @@ pub(crate) fn to_text(task: &Shown, history: bool) -> String {
 }
 
 fn step_table(task: &Shown) -> Vec<Vec<String>> {
-    let head = ["STEP", "AGENT", "STATUS", "ATTEMPT", "EPOCH", "TOOK", "RESULT OR ERROR"];
+    let head = ["STEP", "AGENT", "STATUS", "ATTEMPT", "TOOK", "RESULT OR ERROR"];
     let row = |step: &ShownStep| {
         vec![
             step.step.to_string(),
             step.agent.to_string(),
             with_symbol(step.status),
             format!("{}/{}", step.attempt, step.max_attempts),
-            step.epoch.to_string(),
             step.took_ms.map_or_else(|| "-".to_owned(), time::span),
             outcome(step),
         ]
     };
-    std::iter::once(head.map(str::to_owned).to_vec()).chain(task.steps.iter().map(row)).collect()
+    std::iter::once(head.map(str::to_owned).to_vec()).chain(ordered(task).map(row)).collect()
+}
+
+/// The steps in the order in which they are looked for: the items of a list follow its step.
+fn ordered(task: &Shown) -> impl Iterator<Item = &ShownStep> {
+    let mut items: BTreeMap<&str, Vec<&ShownStep>> = BTreeMap::new();
+    for item in &task.steps {
+        if let Some(of) = &item.item_of {
+            items.entry(of).or_default().push(item);
+        }
+    }
+    let of_flow = task.steps.iter().filter(|step| step.item_of.is_none());
+    of_flow.flat_map(move |step| std::iter::once(step).chain(items.remove(step.step.as_str()).into_iter().flatten()))
 }
 
 fn outcome(step: &ShownStep) -> String {
@@ -61,7 +73,7 @@ fn outcome(step: &ShownStep) -> String {
 /// The last process of each step: what ran, and how it ended.
 fn process_table(task: &Shown) -> Vec<Vec<String>> {
     let head = ["STEP", "PID", "ENDED", "STDOUT", "STDERR", "COMMAND"];
-    let rows = task.steps.iter().filter_map(|step| {
+    let rows = ordered(task).filter_map(|step| {
         let ran = step.ran.as_ref()?;
         let words = std::iter::once(ran.program.display().to_string()).chain(ran.arguments.iter().cloned());
         let command: Vec<String> = words.map(|word| quoted(&word)).collect();
@@ -78,12 +90,12 @@ fn process_table(task: &Shown) -> Vec<Vec<String>> {
 }
 
 fn history_table(task: &Shown) -> Vec<Vec<String>> {
-    let head = ["STEP", "EPOCH", "OUTCOME", "STARTED", "TOOK", "WORKER", "WHY"];
-    let rows = task.steps.iter().flat_map(|step| {
+    let head = ["ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "WHY"];
+    let rows = ordered(task).flat_map(|step| {
         step.history.iter().flatten().map(|attempt| {
             vec![
-                step.step.to_string(),
-                attempt.epoch.to_string(),
+                // As `task logs` and `audit inference` name it.
+                format!("{}.{}", step.step, attempt.epoch),
                 attempt.outcome.to_string(),
                 time::rfc3339(attempt.started_ms),
                 time::span(attempt.ended_ms.saturating_sub(attempt.started_ms)),

@@ -302,7 +302,7 @@ fn flows_that_cannot_be_run_are_refused_with_their_place() {
     --- stdout
     --- stderr
     error[no_file] RM0007: there is no file nosuch.yaml
-      hint: `relaymesh run --help` shows a flow to start from
+      hint: `relaymesh flow new` writes a flow to start from
       page: docs/reference/errors.md#no_file
     ");
 }

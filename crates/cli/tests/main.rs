@@ -46,6 +46,7 @@ mod messages;
 mod metrics;
 mod mistakes;
 mod namespaces;
+mod newcomers;
 mod outputs;
 mod pauses;
 mod reading;

@@ -85,11 +85,11 @@ fn one_thing_is_shown_with_its_facts() {
     updated | TIME
     key | HASH
 
-    STEP | AGENT | STATUS | ATTEMPT | EPOCH | TOOK | RESULT OR ERROR
-    fail | fail | ✗ FAILED | 1/3 | 1 | SPAN | no luck
+    STEP | AGENT | STATUS | ATTEMPT | TOOK | RESULT OR ERROR
+    fail | fail | ✗ FAILED | 1/3 | SPAN | no luck
 
-    STEP | EPOCH | OUTCOME | STARTED | TOOK | WORKER | WHY
-    fail | 1 | FAILED | TIME | SPAN | wrk_… | no luck
+    ATTEMPT | OUTCOME | STARTED | TOOK | WORKER | WHY
+    fail.1 | FAILED | TIME | SPAN | wrk_… | no luck
     ");
     assert_snapshot!(table(&mesh.run(&["dead", "show", &id("message")]).stdout), @"
     message | msg_…

@@ -13,7 +13,7 @@ fn a_task_is_shown_as_a_table_and_as_json() {
     let said = mesh.run(&["task", "show", &id]);
     let steps = said.stdout.split_once("\n\n").unwrap().1;
     let columns: Vec<&str> = steps.lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(columns.join(" "), "STEP AGENT STATUS ATTEMPT EPOCH TOOK RESULT OR ERROR");
+    assert_eq!(columns.join(" "), "STEP AGENT STATUS ATTEMPT TOOK RESULT OR ERROR");
     assert!(steps.contains("✓ SUCCESS") && steps.contains("{\"x\":1}"), "{steps}");
     assert!(steps.contains("✗ FAILED") && steps.contains("no luck"), "{steps}");
     let shown = mesh.show(&id);

@@ -86,7 +86,7 @@ pub struct ShownStep {
     pub compensates: Option<String>,
     /// Time of the next attempt, or deadline of the approval, in milliseconds since 1970.
     pub due_ms: Option<u64>,
-    /// Duration of the running or the last attempt, in milliseconds.
+    /// Duration of the running or the last attempt, in milliseconds; of a step with a list, from the start of its first item to its own end.
     pub took_ms: Option<u64>,
     /// Question that must be approved.
     pub asks: Option<String>,

@@ -42,7 +42,16 @@ impl View {
     /// The same with what is kept in the root about the processes of its attempts.
     pub fn with_processes(mut self, root: &Path) -> Self {
         let task = self.rows.task.id;
-        let ran = |step: &Step| Ran::read(&said(root, task, &step.spec.name, step.epoch, RAN));
+        let ran = |step: &Step| {
+            let file = |what: &str| said(root, task, &step.spec.name, step.epoch, what);
+            let mut ran = Ran::read(&file(RAN))?;
+            if ran.ended_ms.is_none() {
+                // How much it has written is noted at its end; until then the files say it.
+                let len = |what: &str| std::fs::metadata(file(what)).map_or(0, |found| found.len());
+                (ran.stdout_bytes, ran.stderr_bytes) = (len("stdout"), len("stderr"));
+            }
+            Some(ran)
+        };
         self.ran = self.rows.steps.iter().map(ran).collect();
         self
     }
@@ -105,7 +114,7 @@ impl View {
             depends_on: step.spec.depends_on.iter().map(|of| self.name(*of)).collect(),
             compensates: step.spec.compensates.map(|of| self.name(of)),
             due_ms: (step.due_ms > 0).then_some(step.due_ms),
-            took_ms: took_ms(step),
+            took_ms: took_ms(&self.rows, index),
             asks: step.spec.approve.as_ref().map(|ask| ask.text.clone()),
             decided_by: step.decided_by.clone(),
             when: step.spec.when().map(ToString::to_string),
@@ -150,10 +159,23 @@ pub fn progress(rows: &TaskRows) -> (usize, usize) {
     (graph().filter(is_done).count(), graph().count())
 }
 
-/// Duration of the running or the last attempt, in milliseconds.
-pub fn took_ms(step: &Step) -> Option<u64> {
+/// Duration of the running or the last attempt, in milliseconds; of a step with a list, from the start of its first item to its own end.
+pub fn took_ms(rows: &TaskRows, index: u16) -> Option<u64> {
+    let step = &rows.steps[usize::from(index)];
+    // Its own attempts only split the list and collect the results.
+    if step.fan.is_some_and(|items| items > 0) {
+        let began_ms = rows.items(index).filter_map(|(_, item)| began_ms(item)).min()?;
+        let ended_ms = if step.status.is_terminal() { step.updated_ms } else { time::now_ms() };
+        return Some(ended_ms.saturating_sub(began_ms));
+    }
     let running = step.lease.as_ref().map(|lease| time::now_ms().saturating_sub(lease.claimed_ms));
     running.or_else(|| step.history.last().map(|last| last.ended_ms.saturating_sub(last.started_ms)))
+}
+
+/// When the first known attempt of the step began.
+fn began_ms(step: &Step) -> Option<u64> {
+    let first = step.history.first().map(|first| first.started_ms);
+    first.or_else(|| step.lease.as_ref().map(|lease| lease.claimed_ms))
 }
 
 /// What the step delivered.

@@ -33,6 +33,9 @@ pub(crate) trait Tasks {
     /// A task with everything that is known of it, with the attempts of each step if `history`.
     fn task(&self, task: TaskId, history: bool) -> Result<Shown, Error>;
 
+    /// The whole result of a task, or of the step with this name or place.
+    fn result(&self, task: TaskId, step: Option<&str>) -> Result<Outcome, Error>;
+
     /// What a step asks. It must wait for a decision.
     fn asked(&self, task: TaskId, step: &str) -> Result<asked::Shown, Error>;
 
@@ -71,6 +74,16 @@ pub(crate) struct Submission {
     pub(crate) prepared: Prepared,
     /// What makes a second submit the same one; without it, that it is equal.
     pub(crate) key: Option<IdempotencyKey>,
+}
+
+/// The result of a task or a step, and its status.
+pub(crate) struct Outcome {
+    /// Its status.
+    pub(crate) status: Status,
+    /// The result, if there is one.
+    pub(crate) result: Option<Value>,
+    /// Last error, if there is one.
+    pub(crate) error: Option<String>,
 }
 
 /// Which tasks to list.

@@ -20,7 +20,7 @@ impl Command {
         match self {
             Self::Explain(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) => Reach::Program,
             Self::Flow(command) => match command {
-                flow::Command::Schema => Reach::Program,
+                flow::Command::New { .. } | flow::Command::Schema => Reach::Program,
                 flow::Command::Check { .. } | flow::Command::Graph { .. } => Reach::Here,
             },
             Self::Settings(command) => match command {

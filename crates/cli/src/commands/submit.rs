@@ -22,7 +22,7 @@ Examples:
   relaymesh submit --agent echo --input '{\"text\": \"hello\"}'
   relaymesh submit --agent sleep --input '{\"ms\": 500}' --priority high --wait
   relaymesh submit --agent hash --input @data.json --key nightly-2026-11-16
-  relaymesh submit --file examples/hello.yaml
+  relaymesh submit --file hello.yaml              a flow (`relaymesh flow new` writes one)
 
 `relaymesh agent list` lists the agents.
 

@@ -2,7 +2,7 @@
 
 use super::Http;
 use crate::{
-    client::{Change, Listed, Stream, Submission, Tasks},
+    client::{Change, Listed, Outcome, Stream, Submission, Tasks},
     error::{Code, Error},
     progress::Progress,
     remote::{self, Remote},
@@ -81,6 +81,15 @@ impl Tasks for Http<'_> {
 
     fn task(&self, task: TaskId, history: bool) -> Result<Shown, Error> {
         self.remote.get(&["tasks", &task.to_string()], &[("history", history.then(|| history.to_string()))])
+    }
+
+    fn result(&self, task: TaskId, step: Option<&str>) -> Result<Outcome, Error> {
+        let Some(step) = step else {
+            let shown = self.task(task, false)?;
+            return Ok(Outcome { status: shown.status, result: shown.delivered().cloned(), error: None });
+        };
+        let shown: ShownStep = self.remote.get(&["tasks", &task.to_string(), "steps", step], &[])?;
+        Ok(Outcome { status: shown.status, result: shown.delivered().cloned(), error: shown.error })
     }
 
     fn asked(&self, task: TaskId, step: &str) -> Result<asked::Shown, Error> {

@@ -2,14 +2,14 @@
 
 use super::{Local, rows};
 use crate::{
-    client::{Change, Listed, Stream, Submission, Tasks},
+    client::{Change, Listed, Outcome, Stream, Submission, Tasks},
     error::Error,
     export,
     link::{self, Link, Missing},
     lookup, output,
     progress::Progress,
     session,
-    view::{Shown, View},
+    view::{Shown, View, result_of},
 };
 use relaymesh_agents::Agents;
 use relaymesh_api::view::{
@@ -78,6 +78,19 @@ impl Tasks for Local<'_> {
         self.read(|reader| {
             let rows = rows(reader, task)?;
             Ok(View::load(reader, rows)?.with_processes(&self.context.root).shown(history))
+        })
+    }
+
+    fn result(&self, task: TaskId, step: Option<&str>) -> Result<Outcome, Error> {
+        self.read(|reader| {
+            let rows = rows(reader, task)?;
+            let Some(step) = step else {
+                let status = rows.task.status;
+                return Ok(Outcome { status, result: View::load(reader, rows)?.result(), error: None });
+            };
+            let step = lookup::step(&rows, step)?.1;
+            let result = result_of(reader, step)?;
+            Ok(Outcome { status: step.status, result, error: step.error.clone() })
         })
     }
 

@@ -21,6 +21,7 @@ Examples:
   relaymesh agent add reviewer --tool claude --secret ANTHROPIC_API_KEY=anthropic --timeout 30m
   relaymesh agent add deploy --confirm --folder ../app --command ./deploy.sh
   relaymesh agent add coder --replace --tool codex --confirm-word prod
+  relaymesh agent add reviews --inbox --about 'answered by a program elsewhere'
 
 `--command` takes all words after it, so put it last. It does not use a shell: each word is one
 argument. The daemon applies the change at once; running attempts are not affected.";
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     /// Name of the agent
     name: Name,
     /// Command to run, with its arguments; must be the last option
-    #[arg(long, value_name = "WORD", num_args = 1.., allow_hyphen_values = true, required_unless_present_any = ["tool", "url"])]
+    #[arg(long, value_name = "WORD", num_args = 1.., allow_hyphen_values = true, required_unless_present_any = ["tool", "url", "inbox"])]
     command: Vec<String>,
     /// Agent tool to run: codex, claude, gemini, opencode or aider
     #[arg(long, value_name = "TOOL", conflicts_with = "url")]
@@ -42,6 +43,9 @@ pub(crate) struct Args {
     /// URL of an HTTP agent
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
+    /// The agent runs nothing here: its steps become messages that a program elsewhere answers
+    #[arg(long, conflicts_with_all = ["command", "tool", "url"])]
+    inbox: bool,
     /// Model to use, by the tool's name for it
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
@@ -69,7 +73,7 @@ pub(crate) struct Args {
     /// Maximum delay between two attempts
     #[arg(long, value_name = "TIME")]
     max_backoff: Option<String>,
-    /// Working folder, instead of a new one for each attempt
+    /// Working folder, instead of a new one for each attempt; a relative path is relative to the root
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Require an approval before every step
@@ -108,7 +112,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         let message = format!("`{}` is the name of a built-in agent", args.name);
         return Err(Error::new(Code::Refused, message).hint("choose another name"));
     }
-    let mut sheet = Sheet::open(context)?;
+    let mut sheet = Sheet::open_or_create(context)?;
     let was_there = sheet.has(&args.name);
     if was_there && !args.replace {
         let message = format!("an agent `{}` already exists in {FILE}", args.name);
@@ -120,7 +124,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         output::value(&json!({ "name": args.name, "replaced": was_there }));
     } else {
         let done = if was_there { "replaced the entry of" } else { "added" };
-        output::line(&format!("{done} {}; test it with `relaymesh agent test {}`", args.name, args.name));
+        let next = if args.inbox {
+            "its steps wait until a program with its token answers them (`relaymesh agent token create`)".to_owned()
+        } else {
+            format!("test it with `relaymesh agent test {}`", args.name)
+        };
+        output::line(&format!("{done} {}; {next}", args.name));
     }
     Ok(Exit::Done)
 }
@@ -138,6 +147,7 @@ impl Args {
         put("about", text(&self.about));
         put("tool", text(&self.tool));
         put("url", text(&self.url));
+        put("inbox", self.inbox.then(|| true.into()));
         put("command", list(&self.command));
         put("model", text(&self.model));
         put("args", list(&self.args));

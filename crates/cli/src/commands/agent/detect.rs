@@ -35,9 +35,10 @@ struct Found {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let agents = if root::exists(&context.root) { agents::read(&context.root)? } else { Agents::default() };
     let mut found: Vec<Found> = TOOLS.iter().map(|tool| look(*tool, &agents)).collect();
-    if args.write {
-        let mut sheet = Sheet::open(context)?;
-        for one in found.iter_mut().filter(|one| one.program.is_some() && one.agent.is_none()) {
+    let is_missing = |one: &Found| one.program.is_some() && one.agent.is_none();
+    if args.write && found.iter().any(is_missing) {
+        let mut sheet = Sheet::open_or_create(context)?;
+        for one in found.iter_mut().filter(|one| is_missing(one)) {
             let name: Name = one.tool.program().parse().expect("a tool's name is a name");
             if !sheet.has(&name) {
                 let mut entry = Table::new();

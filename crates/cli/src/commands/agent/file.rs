@@ -29,6 +29,14 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
+    /// The same; makes the root if there is none, as every command does that adds something.
+    pub(super) fn open_or_create(context: &Context) -> Result<Self, Error> {
+        if root::there(&context.root).is_err() {
+            root::open_or_create(&context.root, &Default::default())?.close()?;
+        }
+        Self::open(context)
+    }
+
     /// The file of this root, which must load as it is.
     pub(super) fn open(context: &Context) -> Result<Self, Error> {
         root::there(&context.root)?;

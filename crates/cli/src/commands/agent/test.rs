@@ -3,10 +3,13 @@
 use crate::{
     agents,
     args::{Context, Key},
+    bell::LOOK,
     client::Submission,
+    commands::task::logs::Tail,
     error::{Code, Error},
     exit::Exit,
     flow::{self, Flow},
+    follow::on_interrupt,
     link::{self, Link, Missing},
     output, root, session, time,
     view::View,
@@ -15,6 +18,7 @@ use relaymesh_agents::{Agents, RAN, Ran, quoted};
 use relaymesh_core::{
     id::TaskId,
     name::Name,
+    op::CancelMode,
     task::{Status, request::Request},
 };
 use relaymesh_runtime::{
@@ -25,7 +29,11 @@ use relaymesh_runtime::{
 };
 use relaymesh_store::Reader as _;
 use serde_json::{Value, json};
-use std::{path::Path, sync::mpsc, time::Duration};
+use std::{
+    path::Path,
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    time::{Duration, Instant},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,7 +42,7 @@ Examples:
   relaymesh agent test codex --timeout 5m     a tool must be installed and logged in
 
 A test is a normal task: it appears in `relaymesh task list`, and a model charges for it. Without
-`--input`, a tool is asked for one word.";
+`--input`, a tool is asked for one word. Ctrl-C cancels the task.";
 
 /// What a tool is asked that nobody gave an input.
 const PROMPT: &str = "Answer with the single word: pong";
@@ -69,32 +77,84 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     agents::check(&request, &agents).map_err(|(_, error)| error)?;
     let submission = Key::anew().submission(Flow::new(request), context)?;
-    let task = follow(&submission, &agents, Duration::from_millis(args.timeout), context)?;
+    let (task, is_interrupted) = follow(&submission, &agents, Duration::from_millis(args.timeout), context)?;
     let mut reader = root::read(&context.root)?;
     let rows = reader.task(task)?.ok_or_else(|| Error::new(Code::NoTask, format!("there is no task {task}")))?;
     let view = View::load(&mut reader, rows)?;
     show(&view, context);
-    Ok(Exit::of(view.rows.task.status))
+    Ok(if is_interrupted { Exit::Interrupted } else { Exit::of(view.rows.task.status) })
 }
 
-/// Submits it and waits until it has ended, asks somebody, or takes too long.
-fn follow(submission: &Submission, agents: &Agents, patience: Duration, context: &Context) -> Result<TaskId, Error> {
+/// What a test waits for.
+enum News {
+    /// The task has ended.
+    Ended(Result<Answer, Error>),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// Submits it and waits until it has ended, asks somebody, or takes too long. `true`: Ctrl-C.
+fn follow(
+    submission: &Submission,
+    agents: &Agents,
+    patience: Duration,
+    context: &Context,
+) -> Result<(TaskId, bool), Error> {
     let warn = |alert: Alert| output::note(&session::warning(&alert));
+    let (tell, told) = mpsc::channel();
+    let interrupts = tell.clone();
+    on_interrupt(move || interrupts.send(News::Interrupted).is_ok());
     let link = Link::open(context, Missing::Make, (Some(agents), None), warn)?;
     let result = accepted(&link, submission, agents).and_then(|task| {
         let rows = root::read(&context.root)?.task(task)?;
         let asks = rows.is_some_and(|rows| rows.steps.iter().any(|step| step.status == Status::Waiting));
-        if !asks {
-            output::note(&format!("running {task}; follow its output with `relaymesh task logs {task} --follow`"));
-            let (tell, told) = mpsc::channel();
-            link.send(Command::Wait { task }, move |answer| drop(tell.send(answer)));
-            if let Ok(answer) = told.recv_timeout(patience.saturating_add(GRACE)) {
-                answer?;
-            }
+        if asks {
+            return Ok((task, false));
         }
-        Ok(task)
+        output::note(&format!("running {task}; what it writes to stderr follows"));
+        link.send(Command::Wait { task }, move |answer| drop(tell.send(News::Ended(answer))));
+        Ok((task, watch(&link, task, &told, patience, context)?))
     });
     link.finish(result)
+}
+
+/// Shows what the agent writes until the task has ended. Nobody waits for a test that is left, so it is cancelled then: it would keep a
+/// place, and a model charges for it. `true`: Ctrl-C.
+fn watch(
+    link: &Link,
+    task: TaskId,
+    told: &Receiver<News>,
+    patience: Duration,
+    context: &Context,
+) -> Result<bool, Error> {
+    let client = context.client();
+    let mut tail = Tail::noted(context, task, &*client);
+    let until = Instant::now().checked_add(patience.saturating_add(GRACE));
+    let (mut is_interrupted, mut is_cancelled) = (false, false);
+    let is_over = loop {
+        let cancel = match told.recv_timeout(LOOK) {
+            Ok(News::Ended(answer)) => break answer.map(drop),
+            Ok(News::Interrupted) => {
+                is_interrupted = true;
+                Some("interrupted")
+            }
+            Err(RecvTimeoutError::Timeout) => until.filter(|until| *until <= Instant::now()).map(|_| "timed out"),
+            Err(RecvTimeoutError::Disconnected) => break Err(link::gone()),
+        };
+        if let (Some(why), false) = (cancel, is_cancelled) {
+            is_cancelled = true;
+            output::note(&format!("{why}: cancelling {task}"));
+            let cancel = Command::Cancel { task, mode: CancelMode::Hard, reason: format!("the test was {why}") };
+            link.send(cancel, drop);
+        }
+        if !context.json {
+            tail.show(&client.task(task, false)?, false)?;
+        }
+    };
+    if !context.json {
+        tail.show(&client.task(task, false)?, true)?;
+    }
+    is_over.map(|()| is_interrupted)
 }
 
 /// What an attempt that is ended for want of time may need on top.
@@ -125,7 +185,7 @@ fn show(view: &View, context: &Context) {
     if !made.is_empty() {
         rows.push(("files", made.join(", ")));
     }
-    rows.extend(view.result().map(|result| ("result", output::short(&words(&result), 400))));
+    rows.extend(view.result().map(|result| ("result", output::clean(&words(&result)))));
     rows.extend(step.error.as_ref().map(|error| ("error", output::clean(error))));
     rows.extend(asks.map(|asks| ("asks", output::clean(&asks))));
     let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();

@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let client = context.client();
     let task = client.find(&args.id)?;
     let only = args.step.as_deref().map(|text| client.step(task, text)).transpose()?;
-    let mut tail = Tail::new(context, args, (task, only), &*client);
+    let stream = if args.stdout { Stream::Stdout } else { Stream::Stderr };
+    let mut tail = Tail { only, stream, ..Tail::new(context, task, &*client) };
     let mut bell = client.bell(About::Task(task))?;
     loop {
         let shown = client.task(task, false)?;
@@ -65,8 +66,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
 }
 
-struct Tail<'a> {
+/// What the processes of a task have written, from where it was last shown on.
+pub(crate) struct Tail<'a> {
     context: &'a Context,
+    /// Shows a line.
+    line: fn(&str),
     stream: Stream,
     only: Option<u16>,
     client: &'a dyn Client,
@@ -76,9 +80,15 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    fn new(context: &'a Context, args: &Args, (task, only): (TaskId, Option<u16>), client: &'a dyn Client) -> Self {
-        let stream = if args.stdout { Stream::Stdout } else { Stream::Stderr };
-        Self { context, stream, only, client, task, shown: BTreeMap::new() }
+    /// Of stderr of all steps, to stdout.
+    fn new(context: &'a Context, task: TaskId, client: &'a dyn Client) -> Self {
+        let (line, stream) = (output::line as fn(&str), Stream::Stderr);
+        Self { context, line, stream, only: None, client, task, shown: BTreeMap::new() }
+    }
+
+    /// The same as notes, beside the data that a command prints.
+    pub(crate) fn noted(context: &'a Context, task: TaskId, client: &'a dyn Client) -> Self {
+        Self { line: output::note, ..Self::new(context, task, client) }
     }
 
     /// The steps that are wanted.
@@ -88,7 +98,7 @@ impl<'a> Tail<'a> {
     }
 
     /// Shows new output. An incomplete line waits for its end, unless the attempt has ended.
-    fn show(&mut self, task: &Shown, is_over: bool) -> Result<(), Error> {
+    pub(crate) fn show(&mut self, task: &Shown, is_over: bool) -> Result<(), Error> {
         for step in self.wanted(task) {
             for epoch in 1..=step.epoch {
                 self.show_attempt(step, epoch, is_over)?;
@@ -118,9 +128,9 @@ impl<'a> Tail<'a> {
     fn say(&self, step: &ShownStep, epoch: u32, line: &str) {
         let name = &step.step;
         if self.context.json {
-            output::line(&json!({ "step": name, "epoch": epoch, "line": line }).to_string());
+            (self.line)(&json!({ "step": name, "epoch": epoch, "line": line }).to_string());
         } else {
-            output::line(&format!("{name}.{epoch} | {}", output::clean(line)));
+            (self.line)(&format!("{name}.{epoch} | {}", output::clean(line)));
         }
     }
 

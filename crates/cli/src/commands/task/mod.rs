@@ -3,7 +3,8 @@
 mod cancel;
 mod export;
 mod list;
-mod logs;
+pub(super) mod logs;
+mod result;
 mod retry;
 mod show;
 mod wait;
@@ -16,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   relaymesh task list                      list the newest tasks of this namespace
   relaymesh task show tsk_01KH…            show a task and its steps
+  relaymesh task result tsk_01KH… STEP     print the whole result of a step
   relaymesh task wait tsk_01KH…            wait until it has ended, and print its result
   relaymesh task retry tsk_01KH…           run it again";
 
@@ -25,6 +27,7 @@ Examples:
 pub(crate) enum Command {
     Show(show::Args),
     List(list::Args),
+    Result(result::Args),
     Logs(logs::Args),
     Export(export::Args),
     Wait(wait::Args),
@@ -38,6 +41,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     match command {
         Command::Show(args) => show::run(&args, context),
         Command::List(args) => list::run(&args, context),
+        Command::Result(args) => result::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
         Command::Export(args) => export::run(&args, context),
         Command::Wait(args) => wait::run(&args, context),

@@ -30,7 +30,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         let text = view::to_text(&shown, args.history);
         output::line(&text);
         if text.contains('…') {
-            output::note("some texts are cut (…); `--json` shows all of them");
+            let task = shown.task;
+            output::note(&format!(
+                "texts that end in … are cut: `relaymesh task result {task} STEP` prints a result, `--json` shows everything"
+            ));
         }
     }
     Ok(Exit::Done)
