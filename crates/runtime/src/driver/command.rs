@@ -349,6 +349,11 @@ impl Submit {
 }
 
 impl Command {
+    /// Whether it lets go of a little of what is over, and is asked for again and again: it can wait for others.
+    pub(super) fn is_upkeep(&self) -> bool {
+        matches!(self, Self::Life(LifeCommand::Sweep { .. } | LifeCommand::SweepKeys { .. } | LifeCommand::Compact))
+    }
+
     /// Whether it carries content that must become a blob first, see [`Command::stowed`].
     pub fn is_long(&mut self) -> bool {
         let long = |content: &&mut Content| matches!(content, Content::Inline(bytes) if bytes.len() > INLINE_BYTES_MAX);
