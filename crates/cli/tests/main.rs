@@ -46,6 +46,7 @@ mod messages;
 mod metrics;
 mod mistakes;
 mod namespaces;
+mod narrow;
 mod outputs;
 mod pauses;
 mod reading;

@@ -48,10 +48,12 @@ pub enum Command {
         /// For how long without a word.
         lease_ms: u64,
     },
-    /// A worker from outside is still there: all its leases begin anew.
+    /// A worker from outside is still there: all its leases begin anew, those at least that the caller may renew.
     Heartbeat {
         /// Who.
         worker: WorkerId,
+        /// Which the caller may renew; without it, all.
+        within: Option<Within>,
     },
     /// A worker from outside is done with a step, one way or the other.
     Finish {
@@ -266,6 +268,15 @@ pub enum LifeCommand {
     /// Look at some more of the ops before the checkpoint, and let go of those that may go. Ask again as long as there is
     /// more.
     Compact,
+}
+
+/// Steps that a caller may act on. The id of a worker is only its own word: without this, one would renew the leases of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    /// Of tasks in these namespaces; without it, in all.
+    pub namespaces: Option<Vec<Name>>,
+    /// Of this agent; without it, of all.
+    pub agent: Option<Name>,
 }
 
 /// Something that an attempt left behind.
