@@ -21,6 +21,7 @@ mod bus_kills;
 mod bus_power;
 mod canaries;
 mod clocks;
+mod container;
 mod content;
 mod crash;
 mod crowds;
