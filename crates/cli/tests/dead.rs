@@ -40,7 +40,8 @@ fn what_came_to_nothing_is_listed_by_agent_flow_and_time() {
     assert_eq!(listed(&["--agent", "fail"]), [&second[..], &first]);
     assert_eq!(listed(&["--agent", "reviewer"]), [&message[..]]);
     assert_eq!(listed(&["--since", "1h"]).len(), 3);
-    assert!(listed(&["--before", "1h"]).is_empty());
+    assert!(listed(&["--older-than", "1h"]).is_empty());
+    assert!(listed(&["--before", "1h"]).is_empty(), "its older spelling");
     assert!(listed(&["--namespace", "other"]).is_empty());
     let limited = mesh.run(&["dead", "list", "--limit", "1"]);
     assert!(limited.stdout.contains("not for me") && limited.stderr.contains("3 in total"), "{}", limited.stderr);

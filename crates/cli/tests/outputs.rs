@@ -125,7 +125,7 @@ fn errors_say_what_was_found_and_what_to_do() {
     --- stdout
     --- stderr
     error[usage] RM0001: nothing is selected
-      hint: give ids, --agent, --flow, --since or --before, or --all
+      hint: give ids, --agent, --flow, --since or --older-than, or --all
       page: docs/reference/errors.md#usage
     ");
     assert_snapshot!(mesh.run(&["status"]).seen(), @"

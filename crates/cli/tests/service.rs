@@ -38,6 +38,33 @@ fn the_manager_hears_when_the_daemon_is_ready_and_when_it_stops() {
 }
 
 #[test]
+fn a_manager_with_a_watchdog_hears_signs_of_life_while_the_daemon_works() {
+    let house = House::new();
+    let place = house.0.folder.path().join("notify");
+    let manager = UnixDatagram::bind(&place).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let heard = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    let mut command = house.command(&["up"]);
+    command.env("NOTIFY_SOCKET", &place).env("WATCHDOG_USEC", "300000");
+    let mut daemon = command.spawn().unwrap();
+    let (mut is_ready, mut signs) = (false, 0);
+    while !is_ready || signs < 3 {
+        match heard().as_str() {
+            "READY=1" => is_ready = true,
+            "WATCHDOG=1" => signs += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(house.run(&["down"]).code, 0);
+    while heard() != "STOPPING=1" {}
+    assert!(daemon.wait().unwrap().success());
+}
+
+#[test]
 fn a_probe_says_whether_work_is_done_and_why_not() {
     let house = House::new();
     assert_eq!(house.run(&["up", "--detach"]).code, 0);
@@ -86,6 +113,35 @@ fn the_unit_is_one_that_systemd_understands() {
             assert_eq!(said.code, 0, "{}", said.stderr);
         }
         Err(error) => eprintln!("SKIPPED: the unit was not verified, systemd-analyze cannot be run: {error}"),
+    }
+}
+
+/// How much of the system the service can reach, as systemd rates it: 10 is everything.
+#[test]
+fn the_unit_is_closed_as_far_as_agents_can_live_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("relaymesh.service");
+    let text = fs::read_to_string(deploy("relaymesh.service")).unwrap();
+    fs::write(&unit, text.replace("/usr/local/bin/relaymesh", env!("CARGO_BIN_EXE_relaymesh"))).unwrap();
+    let mut rate = Command::new("systemd-analyze");
+    rate.args(["security", "--offline=true", "--threshold=40", "--no-pager"]).arg(&unit);
+    match rate.output() {
+        Ok(output) if String::from_utf8_lossy(&output.stderr).contains("option") => {
+            eprintln!("SKIPPED: the unit was not rated, this systemd-analyze is too old");
+        }
+        Ok(output) => {
+            let said = Said::of(output);
+            assert!(said.stdout.contains("Overall exposure level"), "{}", said.stderr);
+            assert_eq!(said.code, 0, "{}", said.stdout);
+        }
+        Err(error) => eprintln!("SKIPPED: the unit was not rated, systemd-analyze cannot be run: {error}"),
+    }
+    // What agents and the daemon need stays open.
+    for line in ["Delegate=yes", "WatchdogSec=60", "Environment=RELAYMESH_HTTP_ADDR=127.0.0.1:8080"] {
+        assert!(text.lines().any(|found| found == line), "{line}");
+    }
+    for closed in ["MemoryDenyWriteExecute", "RestrictNamespaces", "ProtectControlGroups"] {
+        assert!(!text.contains(&format!("\n{closed}=")), "{closed}");
     }
 }
 

@@ -44,8 +44,17 @@ fn a_purged_task_is_gone_and_a_compaction_lets_go_of_its_ops() {
 fn r35_what_is_young_stays_and_what_runs_cannot_be_purged() {
     let mesh = Mesh::new();
     ended(&mesh, "a");
-    let purged = mesh.run(&["purge", "--days", "0", "--yes", "--json"]);
-    assert_eq!((purged.code, &purged.json()["purged"]), (0, &0.into()), "{}", purged.stderr);
+    for age in [["--older-than", "0s"], ["--days", "0"]] {
+        // Nothing can be purged, so nothing is asked.
+        let purged = mesh.run(&[&["purge", "--json"], &age[..]].concat());
+        assert_eq!((purged.code, &purged.json()["purged"]), (0, &0.into()), "{}", purged.stderr);
+        assert_eq!(purged.json()["kept_by"], "idempotency_ttl_days");
+        let why = mesh.run(&[&["purge"], &age[..]].concat());
+        assert!(why.stdout == "purged 0\n" && why.stderr.contains("valid for 7 days"), "{}{}", why.stdout, why.stderr);
+    }
+    let young = mesh.run(&["purge", "--older-than", "1h"]);
+    assert!(young.code == 0 && young.stderr.contains("nothing ended before"), "{}", young.stderr);
+    assert_eq!(mesh.run(&["purge", "--older-than", "soon"]).code, 2);
     let open = mesh.run(&["submit", "--agent", "echo", "--json"]).json()["task"].as_str().unwrap().to_owned();
     let refused = mesh.run(&["purge", &open, "--yes"]);
     assert!(refused.code == 4 && refused.stderr.contains("PENDING"), "{}", refused.stderr);
@@ -54,14 +63,71 @@ fn r35_what_is_young_stays_and_what_runs_cannot_be_purged() {
     assert!(nothing.code == 4 && nothing.stderr.contains("no such thread"), "{}", nothing.stderr);
 }
 
-/// The hint of `log compact` is `relaymesh down && relaymesh log compact --shrink`: it must work as it stands.
 #[test]
-fn shrinking_starts_no_daemon() {
+fn what_is_older_than_its_key_is_purged_by_age_after_a_confirmation() {
+    let mesh = Mesh::new();
+    let tasks = ["a", "b"].map(|key| ended(&mesh, key));
+    std::fs::write(mesh.root().join("relaymesh-settings.json"), "{\"idempotency_ttl_days\": 0}").unwrap();
+    let asked = mesh.run(&["purge", "--older-than", "0s"]);
+    assert!(asked.code == 4 && asked.stderr.contains("--yes"), "{}", asked.stderr);
+    let purged = mesh.run(&["purge", "--older-than", "0s", "--yes", "--json"]);
+    assert_eq!((purged.code, &purged.json()["purged"]), (0, &2.into()), "{} {tasks:?}", purged.stderr);
+    assert_eq!(purged.json()["kept_by"], serde_json::Value::Null);
+    assert_eq!((count(&mesh), mesh.run(&["purge", "--older-than", "0s"]).code), (0, 0));
+}
+
+/// The space that the database takes on the disk, and how much of that is free.
+fn room(house: &House) -> (u64, u64) {
+    let stats = house.json(&["log", "stats"]);
+    (stats["database_bytes"].as_u64().unwrap(), stats["free_bytes"].as_u64().unwrap())
+}
+
+#[test]
+fn shrinking_works_through_the_running_daemon_and_starts_none() {
+    let house = House::new();
+    let input = format!("\"{}\"", "x".repeat(7_000));
+    let submit = ["submit", "--agent", "echo", "--new", "--wait", "--json", "--input", &input];
+    let tasks: Vec<String> =
+        (0..40).map(|_| house.run(&submit).lines()[0]["task"].as_str().unwrap().to_owned()).collect();
+    let pid = house.pid();
+    let purge: Vec<&str> = tasks.iter().map(String::as_str).collect();
+    assert_eq!(house.run(&[&["purge", "--yes"], &purge[..]].concat()).code, 0);
+    let compacted = house.run(&["log", "compact", "--yes"]);
+    assert!(compacted.code == 0 && compacted.stderr.contains("relaymesh log compact --shrink"), "{}", compacted.stderr);
+    let (full, free) = room(&house);
+    assert!(free > 40 * 7_000, "{free} of {full}");
+    let shrunk = house.run(&["log", "compact", "--shrink"]);
+    assert_eq!(shrunk.code, 0, "{}", shrunk.stderr);
+    assert_eq!(house.pid(), pid, "the daemon has done it, and goes on");
+    let (small, free) = room(&house);
+    assert!(small < full / 2 && free == 0, "{full} bytes became {small}, of which {free} are free");
+    let again = house.run(&submit);
+    assert_eq!(again.code, 0, "work goes on: {}", again.stderr);
+    assert_eq!(house.run(&["log", "verify"]).code, 0);
+    // And without a daemon, as an operator does it who has stopped the service.
+    assert_eq!(house.run(&["down"]).code, 0);
+    let alone = house.run(&["log", "compact", "--shrink"]);
+    assert_eq!((alone.code, house.pid()), (0, None), "{}", alone.stderr);
+    assert!(!alone.stderr.contains("started the daemon"), "{}", alone.stderr);
+    assert_eq!(house.run(&["log", "verify"]).code, 0);
+}
+
+/// Commands that work on a root that nobody else uses: each says so plainly while a daemon runs, and starts none without one.
+#[test]
+fn offline_commands_start_no_daemon() {
     let house = House::new();
     assert_eq!(house.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
-    let refused = house.run(&["log", "compact", "--shrink"]);
-    assert!(refused.code == 5 && refused.stderr.contains("relaymesh down"), "{}", refused.stderr);
+    for command in [["log", "scrub"], ["log", "recover"]] {
+        let refused = house.run(&command);
+        assert!(refused.code == 5 && refused.stderr.contains("relaymesh down"), "{command:?}: {}", refused.stderr);
+    }
     assert_eq!(house.run(&["down"]).code, 0);
-    let shrunk = house.run(&["log", "compact", "--shrink"]);
-    assert_eq!((shrunk.code, house.pid()), (0, None), "{}", shrunk.stderr);
+    let reads = [&["log", "verify"][..], &["log", "rebuild"], &["log", "stats"], &["log", "scrub"], &["doctor"]];
+    for command in reads {
+        let done = house.run(command);
+        assert_eq!((done.code, house.pid()), (0, None), "{command:?}: {}", done.stderr);
+    }
+    let nothing = house.run(&["log", "recover"]);
+    assert!(nothing.stderr.contains("nothing is lost") && house.pid().is_none(), "{}", nothing.stderr);
+    assert_eq!((house.run(&["backup", "copy"]).code, house.pid()), (0, None));
 }

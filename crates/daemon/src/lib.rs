@@ -30,6 +30,7 @@ mod start;
 pub mod text;
 mod traces;
 mod upkeep;
+mod watchdog;
 
 pub use log::{Form, Level};
 pub use run::{Manner, run};

@@ -15,6 +15,7 @@ use crate::{
     start::{Birth, tell_parent},
     traces,
     upkeep::{self, Errand},
+    watchdog,
 };
 use relaymesh_agents::Agents;
 use relaymesh_api::{
@@ -398,6 +399,9 @@ fn listen(
                 }
             }
         });
+    }
+    if let Some(interval) = watchdog::interval() {
+        runtime.spawn(watchdog::run(desk.handle.clone(), interval));
     }
     let driver = desk.handle.clone();
     runtime.spawn(async move {

@@ -7,6 +7,9 @@ use relaymesh_core::name::Name;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
+    fs::OpenOptions,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -56,7 +59,10 @@ impl Keeper for InFile {
 
     fn write(&self, bytes: &[u8]) {
         let new = self.0.with_added_extension("new");
-        let _ = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, &self.0));
+        let mut options = OpenOptions::new();
+        let written = options.create(true).truncate(true).write(true).mode(0o600).open(&new);
+        let written = written.and_then(|mut file| file.write_all(bytes));
+        let _ = written.and_then(|()| std::fs::rename(&new, &self.0));
     }
 }
 

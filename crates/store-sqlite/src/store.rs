@@ -26,7 +26,7 @@ use crate::{
     poison::Poison,
     schema,
     sidecar::{Mark, Sidecar},
-    space::Space,
+    space::{self, Space},
 };
 use relaymesh_core::{hash::Hash, id::NodeId};
 use relaymesh_store::{Batch, Error, Head, Store};
@@ -94,15 +94,6 @@ impl SqliteStore {
     /// Takes no more writes, because `cause` leaves unknown what is durable. Gives the error that says so.
     pub fn set_poison(&self, cause: impl std::fmt::Display) -> Error {
         self.poison.set(cause)
-    }
-
-    /// Gives room that is free in the database back to the file system. Takes as long as writing the whole of it, and as
-    /// much room again while it does.
-    pub fn shrink(&mut self) -> Result<(), Error> {
-        self.poison.check()?;
-        let outcome = self.connection.execute_batch("VACUUM");
-        outcome.map_err(|error| failure::sqlite("cannot shrink the database", &error))?;
-        checkpoint::survive(checkpoint::run(&self.connection, checkpoint::Mode::Truncate), &self.poison).map(drop)
     }
 
     /// Ends the threads and leaves one whole file behind. `Poisoned` when a sync or a write failed on the way: what was
@@ -283,6 +274,22 @@ impl Store for SqliteStore {
         self.let_go(&loose);
         Ok(())
     }
+
+    fn shrink(&mut self) -> Result<(), Error> {
+        self.poison.check()?;
+        space::check_for_shrinking(&self.root, &self.connection, self.space.min_free_bytes())?;
+        self.checkpointer.wait_until_idle();
+        if let Err(error) = vacuum(&self.connection) {
+            return Err(match failure::kind(&error) {
+                Kind::Io => self.poison.set(format!("shrinking the database failed: {error}")),
+                Kind::Full | Kind::Damaged | Kind::Busy | Kind::Constraint | Kind::Other => {
+                    failure::sqlite("cannot shrink the database", &error)
+                }
+            });
+        }
+        // A reader that looks at an old state keeps the log open; then a later checkpoint shortens the files.
+        checkpoint::survive(checkpoint::run(&self.connection, checkpoint::Mode::Truncate), &self.poison).map(drop)
+    }
 }
 
 impl Drop for SqliteStore {
@@ -290,6 +297,14 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         let _ = self.finish();
     }
+}
+
+/// Writes the database anew: into a temporary file, which would be in memory like other temporary things, and back.
+fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
+    let kept: i64 = connection.query_row("PRAGMA temp_store", [], |row| row.get(0))?;
+    connection.execute_batch("PRAGMA temp_store = FILE")?;
+    let vacuumed = connection.execute_batch("VACUUM");
+    connection.execute_batch(&format!("PRAGMA temp_store = {kept}")).and(vacuumed)
 }
 
 /// What the sidecar says about `head`, whose newest op has this hash.

@@ -36,6 +36,14 @@ pub trait Store: Send + 'static {
     /// `Full`: nothing changed, and the next commit may succeed. `Poisoned`: it is unknown whether the batch is durable;
     /// every later commit is `Poisoned` too, and only a new start settles it.
     fn commit(&mut self, batch: &Batch) -> Result<(), Error>;
+
+    /// Gives space that is free inside the store back to the file system. May take as long as writing all of it anew;
+    /// readers go on meanwhile. A store that keeps no files has nothing to give back.
+    ///
+    /// `Full`: there is too little room to do it in, and nothing changed. `Poisoned`: as for a commit.
+    fn shrink(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// A reader of what has been committed. Every answer is of one moment; two answers may be of two.

@@ -3,7 +3,7 @@
 use crate::error::{Code, Error};
 use relaymesh_core::{name::Name, namespace::DEFAULT, task::TaskRows};
 use relaymesh_runtime::{
-    driver::Caller,
+    driver::{Caller, Within},
     token::{Bound, Grant, Scope},
 };
 
@@ -39,9 +39,29 @@ impl Principal {
         Err(Error::new(Code::Forbidden, format!("the token is not for namespace `{namespace}`")))
     }
 
-    /// Whether it may see this task. One that it may not see is not there: nobody learns which ids there are elsewhere.
+    /// Whether it may do what is about the whole root: `what` says what that is.
+    pub(super) fn check_everywhere(&self, what: &str) -> Result<(), Error> {
+        match &self.grant.namespaces {
+            None => Ok(()),
+            Some(_) => Err(Error::new(Code::Forbidden, format!("{what} needs a token for all namespaces"))),
+        }
+    }
+
+    /// The steps whose leases it may renew; `None` when it may renew all.
+    pub(super) fn within(&self) -> Option<Within> {
+        let Grant { namespaces, agent, .. } = &self.grant;
+        let is_narrow = namespaces.is_some() || agent.is_some();
+        is_narrow.then(|| Within { namespaces: namespaces.clone(), agent: agent.clone() })
+    }
+
+    /// Whether it may see this task: an attempt sees its own, an agent those with a step for it. One that it may not see is not there:
+    /// nobody learns which ids there are elsewhere.
     pub(super) fn check_task(&self, rows: &TaskRows) -> Result<(), Error> {
-        let is_own = self.bound.as_ref().is_none_or(|bound| bound.step.task == rows.task.id);
+        let is_own = match (&self.bound, self.grant.scope) {
+            (Some(bound), _) => bound.step.task == rows.task.id,
+            (None, Scope::Agent) => rows.steps.iter().any(|step| self.grant.agent.as_ref() == Some(&step.spec.agent)),
+            (None, Scope::Ro | Scope::Rw | Scope::Admin) => true,
+        };
         if self.grant.admits(&rows.task.namespace) && is_own {
             return Ok(());
         }

@@ -164,6 +164,11 @@ impl Client {
         self.said(Ask::Reload).map(drop)
     }
 
+    /// Has the daemon give free space of the database back to the file system, and waits until that is done.
+    pub fn shrink(&self) -> Result<(), Error> {
+        self.said(Ask::Shrink).map(drop)
+    }
+
     /// Asks the daemon to stop. It has when the connection ends: [`Client::wait_gone`].
     pub fn stop(&self) -> Result<(), Error> {
         self.said(Ask::Stop).map(drop)

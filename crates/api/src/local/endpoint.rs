@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::{
-    fs, io,
-    os::unix::ffi::OsStrExt as _,
+    fs,
+    io::{self, Write as _},
+    os::unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -41,7 +42,12 @@ impl Endpoint {
     /// Says so in the root, all at once.
     pub fn write(&self, root: &Path) -> io::Result<()> {
         let new = root.join(format!("{FILE}.new"));
-        fs::write(&new, serde_json::to_vec_pretty(self)?)?;
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {} // what a killed daemon left may be open to others
+        }
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
         fs::rename(&new, root.join(FILE))
     }
 

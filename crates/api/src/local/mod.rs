@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +99,8 @@ pub enum Ask {
         /// Those steps.
         gaps: Vec<RetryGap>,
     },
+    /// Give free space of the database back to the file system. Writes wait meanwhile.
+    Shrink,
 }
 
 /// What the daemon says.

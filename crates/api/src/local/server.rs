@@ -208,6 +208,13 @@ async fn read<B: Blobs>(
                 (desk.stop)();
                 outbox.answer(id, Ok(Said::Done))
             }
+            Ask::Shrink => {
+                let outbox = outbox.clone();
+                desk.handle.shrink(move |shrunk| {
+                    outbox.answer(id, shrunk.map(|()| Said::Done).map_err(Error::from));
+                });
+                true
+            }
         };
         if !heard {
             return Err(io::Error::other("the client reads too slowly"));

@@ -57,6 +57,15 @@ pub struct All {
     pub agents: Vec<Shown>,
 }
 
+impl Shown {
+    /// Leaves what is for those who see the whole root: how it is run, where it is reached, and why it is held.
+    pub fn narrow(&mut self) {
+        if let Some(own) = &mut self.own {
+            (own.command, own.url, own.held_because) = (Vec::new(), None, None);
+        }
+    }
+}
+
 /// Every agent, the builtin ones first.
 pub fn list(agents: &Agents, root: &Path) -> Vec<Shown> {
     let entries = rate_limits::entries(root).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Tokens with names, as far as they may be shown.
 
 use crate::error::{Code, Error};
-use relaymesh_runtime::token::{Grant, Kept, Named, Scope, Tokens};
+use relaymesh_core::name::Name;
+use relaymesh_runtime::token::{AGENT_PREFIX, Grant, Kept, Named, Scope, Tokens};
 use serde_json::{Value, json};
 
 /// Every token: what it may do, where, and until when.
@@ -19,8 +20,12 @@ pub fn to_json(tokens: &Tokens, now_ms: u64) -> Vec<Value> {
     shown.collect()
 }
 
-/// Whether such a token makes sense.
-pub fn check(grant: &Grant) -> Result<(), Error> {
+/// Whether such a token makes sense, and may have this name.
+pub fn check(name: &Name, grant: &Grant) -> Result<(), Error> {
+    if name.as_str().starts_with(AGENT_PREFIX) {
+        let message = format!("a name that begins with `{AGENT_PREFIX}` is for the token of an agent that registers");
+        return Err(Error::new(Code::Usage, message).hint("choose another name"));
+    }
     match (grant.scope, &grant.agent) {
         (Scope::Agent, None) => Err(Error::new(Code::Usage, "a token with the scope `agent` needs an agent")),
         (Scope::Ro | Scope::Rw | Scope::Admin, Some(_)) => {

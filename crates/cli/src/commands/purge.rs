@@ -1,26 +1,25 @@
 //! `relaymesh purge`
 
+mod by_age;
+
 use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
     link::{self, Missing},
-    lookup, output, root, settings, time,
+    lookup, output, root, time,
 };
 use relaymesh_core::{id::ThreadId, op::Scope};
-use relaymesh_runtime::{
-    driver::{Command, LifeCommand},
-    upkeep::{self, Retention},
-};
+use relaymesh_runtime::driver::{Command, LifeCommand};
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh purge                     purge what ended more than `done_retention_days` ago
-  relaymesh purge --days 30 --yes     for scripts: do not ask for confirmation
-  relaymesh purge tsk_01KH… thr_…     purge these
-  relaymesh log compact               then remove their ops, inputs and results";
+  relaymesh purge                           purge what ended more than `done_retention_days` ago
+  relaymesh purge --older-than 30d --yes    for scripts: do not ask for confirmation
+  relaymesh purge tsk_01KH… thr_…           purge these
+  relaymesh log compact                     then remove their ops, inputs and results";
 
 /// Purge tasks that have ended, and threads without waiting messages
 ///
@@ -33,8 +32,12 @@ pub(crate) struct Args {
     /// Ids of tasks or threads; without ids, purge by age
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Purge what ended more than this many days ago [default: the setting `done_retention_days`]
-    #[arg(long, value_name = "N", conflicts_with = "ids")]
+    /// Purge what ended before this: an age (90s, 15m, 2h, 7d, 4w) or a time [default: the setting
+    /// `done_retention_days`]
+    #[arg(long, value_name = "AGE", value_parser = time::parse, conflicts_with = "ids")]
+    older_than: Option<u64>,
+    /// The older spelling of `--older-than`, in days
+    #[arg(long, value_name = "N", hide = true, conflicts_with_all = ["ids", "older_than"])]
     days: Option<u64>,
     /// Do not ask for confirmation
     #[arg(long)]
@@ -42,34 +45,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if args.ids.is_empty() {
+        return by_age::run(args, context);
+    }
     let mut reader = root::read(&context.root)?;
     let scopes = args.ids.iter().map(|text| scope(&mut reader, text)).collect::<Result<Vec<_>, _>>()?;
-    let kept = settings::current(context)?.settings.retention();
-    let retention = Retention { done_retention_days: args.days.unwrap_or(kept.done_retention_days), ..kept };
-    let until_ms = retention.purge_until_ms(time::now_ms());
-    confirm(args.yes, || match scopes.len() {
-        0 => format!("everything that ended before {}", time::rfc3339(until_ms)),
-        count => format!("{count} tasks or threads"),
-    })?;
+    confirm(args.yes, || format!("{} tasks or threads", scopes.len()))?;
     let count = link::with(context, Missing::Refuse, |ask| {
-        if scopes.is_empty() {
-            return upkeep::sweep(ask, until_ms, &mut |_| {});
-        }
         for scope in &scopes {
             ask(Command::Life(LifeCommand::Purge { scope: *scope }))?;
         }
         Ok(scopes.len() as u64)
     })?;
-    let exit = purged(context, count);
-    if count == 0 && args.ids.is_empty() {
-        let Retention { done_retention_days, idempotency_ttl_days } = retention;
-        output::note(&format!(
-            "nothing ended before {}: tasks are kept for {done_retention_days} days, their idempotency keys for \
-             {idempotency_ttl_days} days (`done_retention_days`, `idempotency_ttl_days`)",
-            time::rfc3339(until_ms)
-        ));
-    }
-    Ok(exit)
+    Ok(purged(context, count))
 }
 
 /// The task or thread with this id.

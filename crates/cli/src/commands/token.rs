@@ -80,7 +80,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Create { name, scope, namespaces, agent, ttl } => {
             let namespaces = (!namespaces.is_empty()).then_some(namespaces);
             let grant = Grant { scope, namespaces, agent };
-            token::check(&grant)?;
+            token::check(&name, &grant)?;
             let until_ms = ttl.map(|ttl| now_ms.saturating_add(ttl));
             let made = change(context, |tokens| tokens.create(name.clone(), grant, until_ms, rand::random(), now_ms))?;
             let taken = || {

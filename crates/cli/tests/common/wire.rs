@@ -79,7 +79,7 @@ impl Wire {
     }
 
     pub(crate) fn heartbeat(&self, worker: WorkerId) {
-        self.0.call(Command::Heartbeat { worker }).unwrap();
+        self.0.call(Command::Heartbeat { worker, within: None }).unwrap();
     }
 
     pub(crate) fn finish(&self, hold: Hold) -> Result<Answer, Error> {

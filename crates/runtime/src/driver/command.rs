@@ -48,10 +48,12 @@ pub enum Command {
         /// For how long without a word.
         lease_ms: u64,
     },
-    /// A worker from outside is still there: all its leases begin anew.
+    /// A worker from outside is still there: all its leases begin anew, those at least that the caller may renew.
     Heartbeat {
         /// Who.
         worker: WorkerId,
+        /// Which the caller may renew; without it, all.
+        within: Option<Within>,
     },
     /// A worker from outside is done with a step, one way or the other.
     Finish {
@@ -268,6 +270,15 @@ pub enum LifeCommand {
     Compact,
 }
 
+/// Steps that a caller may act on. The id of a worker is only its own word: without this, one would renew the leases of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    /// Of tasks in these namespaces; without it, in all.
+    pub namespaces: Option<Vec<Name>>,
+    /// Of this agent; without it, of all.
+    pub agent: Option<Name>,
+}
+
 /// Something that an attempt left behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
@@ -349,6 +360,11 @@ impl Submit {
 }
 
 impl Command {
+    /// Whether it lets go of a little of what is over, and is asked for again and again: it can wait for others.
+    pub(super) fn is_upkeep(&self) -> bool {
+        matches!(self, Self::Life(LifeCommand::Sweep { .. } | LifeCommand::SweepKeys { .. } | LifeCommand::Compact))
+    }
+
     /// Whether it carries content that must become a blob first, see [`Command::stowed`].
     pub fn is_long(&mut self) -> bool {
         let long = |content: &&mut Content| matches!(content, Content::Inline(bytes) if bytes.len() > INLINE_BYTES_MAX);

@@ -45,6 +45,9 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.timers.due_at(wake_ms);
         self.ready.settle(ready);
         self.live.settle(live, number);
+        if self.upkeep.has_slice_in(number) {
+            self.upkeep.end_slice(self.world.now().mono_ms);
+        }
     }
 
     fn take_up(&mut self, effects: Effects, batch: &Arc<Batch>) {

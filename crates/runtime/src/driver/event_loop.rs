@@ -18,6 +18,7 @@ use super::{
     command::{Error, Request},
     engine::{Config, Engine},
     sizes::Sizes,
+    timers::earlier,
 };
 use crate::world::{Finished, World};
 use relaymesh_store::{Batch, Reader, Spend};
@@ -30,6 +31,10 @@ pub struct EventLoop<R, W> {
     engine: Engine<R, W>,
     /// Requests that are not decided yet.
     requests: VecDeque<Request>,
+    /// Those of them that let go of what is over: they wait for the others.
+    upkeep: VecDeque<Request>,
+    /// Something else than upkeep was decided since the last turn.
+    is_loaded: bool,
     stopping: bool,
 }
 
@@ -68,16 +73,18 @@ pub struct Glance {
 impl<R: Reader, W: World> EventLoop<R, W> {
     /// A loop around this engine.
     pub fn new(engine: Engine<R, W>) -> Self {
-        Self { engine, requests: VecDeque::new(), stopping: false }
+        Self { engine, requests: VecDeque::new(), upkeep: VecDeque::new(), is_loaded: false, stopping: false }
     }
 
     /// A command has come in. It is decided in one of the next turns.
     pub fn handle_request(&mut self, request: Request) {
-        self.requests.push_back(request);
+        let queue = if request.command.is_upkeep() { &mut self.upkeep } else { &mut self.requests };
+        queue.push_back(request);
     }
 
     /// An attempt has ended.
     pub fn handle_finished(&mut self, finished: Finished) {
+        self.is_loaded = true;
         self.engine.handle_finished(finished);
     }
 
@@ -138,6 +145,7 @@ impl<R: Reader, W: World> EventLoop<R, W> {
             self.engine.handle_tick();
         }
         self.decide(decisions_max);
+        self.decide_upkeep();
         let batch = self.poll_batch();
         Turn { batch, next: self.next() }
     }
@@ -150,7 +158,11 @@ impl<R: Reader, W: World> EventLoop<R, W> {
 
     /// When to make the next turn if nothing comes in, by the monotonic clock; `None`: not before something comes in.
     pub fn wake_at(&mut self) -> Option<u64> {
-        if self.stopping { None } else { self.engine.wake_at() }
+        match (self.stopping, self.upkeep.is_empty()) {
+            (true, _) => None,
+            (false, true) => self.engine.wake_at(),
+            (false, false) => earlier(self.engine.wake_at(), self.engine.upkeep_at()),
+        }
     }
 
     /// How the driver stands.
@@ -164,12 +176,12 @@ impl<R: Reader, W: World> EventLoop<R, W> {
 
     /// Requests that are not decided yet.
     pub fn waiting(&self) -> usize {
-        self.requests.len()
+        self.requests.len() + self.upkeep.len()
     }
 
     /// Whether nothing is on its way and nobody waits for a decision or for a commit.
     pub fn is_settled(&self) -> bool {
-        self.engine.is_settled() && self.requests.is_empty()
+        self.engine.is_settled() && self.requests.is_empty() && self.upkeep.is_empty()
     }
 
     /// The world, for a simulator.
@@ -180,6 +192,7 @@ impl<R: Reader, W: World> EventLoop<R, W> {
     /// Decides a little: attempts that may begin first, because somebody waits for their end already.
     fn decide(&mut self, decisions_max: usize) {
         if self.engine.has_room() {
+            self.is_loaded |= self.engine.has_starts();
             self.engine.start_some(decisions_max);
         }
         for _ in 0..decisions_max {
@@ -187,11 +200,28 @@ impl<R: Reader, W: World> EventLoop<R, W> {
                 return;
             }
             let Some(request) = self.requests.pop_front() else { return };
+            self.is_loaded = true;
             if self.stopping {
                 (request.reply)(Err(Error::Stopped));
             } else {
                 self.engine.handle_request(request);
             }
+        }
+    }
+
+    /// Lets go of a little of what is over, if it is its turn.
+    fn decide_upkeep(&mut self) {
+        if std::mem::take(&mut self.is_loaded) {
+            self.engine.note_load();
+        }
+        if self.stopping {
+            self.upkeep.drain(..).for_each(|request| (request.reply)(Err(Error::Stopped)));
+        }
+        if !self.upkeep.is_empty()
+            && self.engine.may_upkeep()
+            && let Some(request) = self.upkeep.pop_front()
+        {
+            self.engine.handle_request(request);
         }
     }
 
@@ -207,12 +237,14 @@ impl<R: Reader, W: World> EventLoop<R, W> {
         None
     }
 
-    fn next(&self) -> Next {
+    fn next(&mut self) -> Next {
         if let Some(why) = self.engine.poisoned() {
             Next::Ended(Err(why.to_owned()))
         } else if self.stopping && self.is_settled() {
             Next::Ended(Ok(()))
-        } else if self.engine.has_room() && (self.engine.has_starts() || !self.requests.is_empty()) {
+        } else if self.engine.has_room() && (self.engine.has_starts() || !self.requests.is_empty())
+            || !self.upkeep.is_empty() && self.engine.may_upkeep()
+        {
             Next::Again
         } else {
             Next::Wait

@@ -11,7 +11,7 @@ use super::{
     caller::Caller,
     command::{Answer, Error, LifeCommand},
     engine::Engine,
-    upkeep::Compacted,
+    upkeep::{COMPACT_MAX, Compacted},
 };
 use crate::world::World;
 use relaymesh_core::{
@@ -35,12 +35,43 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.purge(scope, caller)?;
                 Ok(Answer::Swept { count: 1, more: false })
             }
-            LifeCommand::Sweep { until_ms } => self.sweep(until_ms, caller),
-            LifeCommand::SweepKeys { until_ms } => self.sweep_keys(until_ms),
-            LifeCommand::Compact => self.compact(),
+            LifeCommand::Sweep { until_ms } => {
+                let max = self.slice(SWEEP_MAX);
+                self.sweep(until_ms, caller, max)
+            }
+            LifeCommand::SweepKeys { until_ms } => {
+                let max = self.slice(SWEEP_MAX);
+                self.sweep_keys(until_ms, max)
+            }
+            LifeCommand::Compact => {
+                let max = self.slice(COMPACT_MAX);
+                self.compact(max)
+            }
             // Answered once it is the last op of a batch, see `write_checkpoint`.
             LifeCommand::Checkpoint => Ok(NOTHING_TO_DROP),
         }
+    }
+
+    /// Something else than upkeep was decided.
+    pub(super) fn note_load(&mut self) {
+        self.upkeep.note_load(self.world.now().mono_ms);
+    }
+
+    /// Whether upkeep may go on now.
+    pub(super) fn may_upkeep(&mut self) -> bool {
+        let joined = (!self.pipeline.is_idle()).then(|| self.pipeline.ops());
+        self.has_room() && self.upkeep.may_go_on(self.world.now().mono_ms, joined)
+    }
+
+    /// When upkeep may go on at the latest, if nothing else comes in and there is room.
+    pub(super) fn upkeep_at(&self) -> Option<u64> {
+        self.upkeep.quiet_at().filter(|_| self.has_room())
+    }
+
+    /// How much of `whole` may be done in this batch.
+    fn slice(&mut self, whole: usize) -> usize {
+        let batch = (self.pipeline.number(), self.pipeline.ops());
+        self.upkeep.begin_slice(whole, batch, self.world.now().mono_ms)
     }
 
     fn purge(&mut self, scope: Scope, caller: &Caller) -> Result<(), Error> {
@@ -71,10 +102,10 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// Tasks and threads that were over at `until_ms`.
-    fn sweep(&mut self, until_ms: u64, caller: &Caller) -> Result<Answer, Error> {
-        let tasks = self.reader.ended(until_ms, None, SWEEP_MAX).map_err(Error::Store)?;
-        let threads = self.reader.rested(until_ms, SWEEP_MAX - tasks.len()).map_err(Error::Store)?;
-        let is_full = tasks.len() + threads.len() == SWEEP_MAX;
+    fn sweep(&mut self, until_ms: u64, caller: &Caller, max: usize) -> Result<Answer, Error> {
+        let tasks = self.reader.ended(until_ms, None, max).map_err(Error::Store)?;
+        let threads = self.reader.rested(until_ms, max - tasks.len()).map_err(Error::Store)?;
+        let is_full = tasks.len() + threads.len() == max;
         let mut scopes = Vec::new();
         for (_, key) in tasks {
             let task = self.live.load_key(key, &mut self.reader).map_err(Error::Store)?;
@@ -98,18 +129,18 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// Keys of tasks that ended up to `until_ms`.
-    fn sweep_keys(&mut self, until_ms: u64) -> Result<Answer, Error> {
+    fn sweep_keys(&mut self, until_ms: u64, max: usize) -> Result<Answer, Error> {
         let swept_ms = self.reader.life().map_err(Error::Store)?.swept_ms;
         let mut last = (swept_ms, u64::MAX);
         let (mut looked, mut over) = (0, Vec::new());
         let up_to_ms = 'all: loop {
-            let page = self.reader.ended(until_ms, Some(last), SWEEP_MAX).map_err(Error::Store)?;
+            let page = self.reader.ended(until_ms, Some(last), max).map_err(Error::Store)?;
             if page.is_empty() {
                 break until_ms;
             }
             for (ended_ms, key) in page {
                 // All that ended in the same millisecond go together: the next time begins after it.
-                if looked >= SWEEP_MAX && ended_ms > last.0 {
+                if looked >= max && ended_ms > last.0 {
                     break 'all last.0;
                 }
                 (last, looked) = ((ended_ms, key), looked + 1);
@@ -211,9 +242,9 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     /// Looks at some ops and lets go of those that may go.
-    fn compact(&mut self) -> Result<Answer, Error> {
+    fn compact(&mut self, ops_max: usize) -> Result<Answer, Error> {
         let settled = self.pipeline.settled();
-        let compacted = self.upkeep.compact(settled, &mut self.reader).map_err(Error::Store)?;
+        let compacted = self.upkeep.compact(settled, &mut self.reader, ops_max).map_err(Error::Store)?;
         let Some(Compacted { dropped, pos, horizon }) = compacted else { return Ok(NOTHING_TO_DROP) };
         self.pipeline.batch().runs.extend(dropped.runs);
         Ok(Answer::Compacted { ops: dropped.ops, pos, horizon })

@@ -4,7 +4,7 @@ use crate::spread::Spread;
 use relaymesh_store::Error;
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const MICROS: &[u64] =
@@ -22,18 +22,35 @@ pub struct Meter {
     pub full: AtomicU64,
     /// How many failed in another way.
     pub failed: AtomicU64,
+    born: Instant,
+    /// When the commit that is under way began, in milliseconds after `born` and one more; 0 when none is.
+    began: AtomicU64,
 }
 
 impl Default for Meter {
     fn default() -> Self {
         let (full, failed) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { commit_micros: Spread::new(MICROS), commit_ops: Spread::new(OPS), full, failed }
+        let (born, began) = (Instant::now(), AtomicU64::new(0));
+        Self { commit_micros: Spread::new(MICROS), commit_ops: Spread::new(OPS), full, failed, born, began }
     }
 }
 
 impl Meter {
+    /// For how long the writer has been at one commit; `None` when it is at none.
+    pub fn committing_for(&self) -> Option<Duration> {
+        let began_ms = self.began.load(Relaxed).checked_sub(1)?;
+        Some(self.born.elapsed().saturating_sub(Duration::from_millis(began_ms)))
+    }
+
+    /// A commit has begun.
+    pub(super) fn begin(&self) {
+        let began_ms = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.began.store(began_ms.saturating_add(1), Relaxed);
+    }
+
     /// A commit of so many ops has ended.
     pub(super) fn committed(&self, ops: usize, took: Duration, result: &Result<(), Error>) {
+        self.began.store(0, Relaxed);
         match result {
             Ok(()) => {
                 self.commit_micros.add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));

@@ -57,7 +57,7 @@ pub use audience::{Audience, Watcher};
 pub use caller::Caller;
 pub use command::{
     Answer, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply, Request,
-    Submit, Until,
+    Submit, Until, Within,
 };
 pub use engine::{Config, Engine};
 pub use event::{Event, Posted, StepEvent};

@@ -31,6 +31,15 @@ const DECISIONS_AT_ONCE: usize = 32;
 /// Commands that may wait before more are turned away.
 const WAITING_MAX: usize = 16_384;
 
+/// What the writer does, one after the other.
+enum Job {
+    Commit(Arc<Batch>),
+    Shrink(Shrunk),
+}
+
+/// Is told how shrinking went.
+type Shrunk = Box<dyn FnOnce(Result<(), relaymesh_store::Error>) + Send>;
+
 enum Input {
     Request(Request),
     Finished(Finished),
@@ -41,6 +50,7 @@ enum Input {
     Look(Looker),
     Refresh,
     Configure(Box<Config>),
+    Shrink(Shrunk),
     Committed(Result<(), relaymesh_store::Error>),
     Stop,
 }
@@ -80,7 +90,7 @@ impl<S: Store> Driver<S> {
         world: impl FnOnce(&Handle) -> W,
     ) -> Result<Self, relaymesh_store::Error> {
         let (inputs, received) = mpsc::channel();
-        let (batches, to_commit) = mpsc::channel::<Arc<Batch>>();
+        let (batches, to_commit) = mpsc::channel::<Job>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let meter = Arc::new(Meter::default());
         let handle = Handle { inputs: inputs.clone(), waiting: Arc::clone(&waiting), meter: Arc::clone(&meter) };
@@ -160,6 +170,12 @@ impl Handle {
         let _ = self.inputs.send(Input::Configure(Box::new(config)));
     }
 
+    /// Has the store give free space back to the file system, and tells `reply` how that went. Commits wait meanwhile. A driver that has
+    /// stopped drops `reply`.
+    pub fn shrink(&self, reply: impl FnOnce(Result<(), relaymesh_store::Error>) + Send + 'static) {
+        let _ = self.inputs.send(Input::Shrink(Box::new(reply)));
+    }
+
     /// Tells `looker` how the driver stands. A driver that has stopped drops it.
     pub fn look(&self, looker: impl FnOnce(Glance) + Send + 'static) {
         let _ = self.inputs.send(Input::Look(Box::new(looker)));
@@ -191,7 +207,7 @@ impl Handle {
 struct Kernel<R: Reader, W: World> {
     turns: EventLoop<R, W>,
     inputs: Receiver<Input>,
-    batches: Sender<Arc<Batch>>,
+    batches: Sender<Job>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -230,6 +246,8 @@ impl<R: Reader, W: World> Kernel<R, W> {
             Input::Refresh => self.turns.handle_refresh(),
             Input::Configure(config) => self.turns.handle_configured(*config),
             Input::Look(looker) => looker(self.turns.glance()),
+            // A writer that has ended drops it.
+            Input::Shrink(reply) => drop(self.batches.send(Job::Shrink(reply))),
             Input::Committed(result) => {
                 let batch = self.turns.handle_committed(result);
                 self.hand_over(batch);
@@ -242,7 +260,7 @@ impl<R: Reader, W: World> Kernel<R, W> {
     /// Gives a batch to the writer; `false` if the writer has ended, which the next turn finds.
     fn hand_over(&mut self, batch: Option<Arc<Batch>>) -> bool {
         let Some(batch) = batch else { return true };
-        if self.batches.send(batch).is_ok() {
+        if self.batches.send(Job::Commit(batch)).is_ok() {
             return true;
         }
         let detail = "the writer thread has ended".to_owned();
@@ -264,9 +282,17 @@ impl<R: Reader, W: World> Kernel<R, W> {
     }
 }
 
-fn write<S: Store>(mut store: S, batches: &Receiver<Arc<Batch>>, committed: &Sender<Input>, meter: &Meter) -> S {
-    while let Ok(batch) = batches.recv() {
+fn write<S: Store>(mut store: S, jobs: &Receiver<Job>, committed: &Sender<Input>, meter: &Meter) -> S {
+    while let Ok(job) = jobs.recv() {
+        let batch = match job {
+            Job::Commit(batch) => batch,
+            Job::Shrink(reply) => {
+                reply(store.shrink());
+                continue;
+            }
+        };
         let began = Instant::now();
+        meter.begin();
         let result = store.commit(&batch);
         meter.committed(batch.ops.len(), began.elapsed(), &result);
         if committed.send(Input::Committed(result)).is_err() {

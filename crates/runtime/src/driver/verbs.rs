@@ -3,7 +3,7 @@
 use super::{
     audience::ended,
     caller::Caller,
-    command::{Answer, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until},
+    command::{Answer, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until, Within},
     engine::Engine,
 };
 use crate::world::{Finished, Hold, Outcome, Weighed, World};
@@ -42,7 +42,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             Command::Claim { step, worker, lease_ms } => {
                 self.claim_outside(&caller, step, worker, lease_ms).map(Answer::Claimed)
             }
-            Command::Heartbeat { worker } => Ok(self.heartbeat(worker)),
+            Command::Heartbeat { worker, within } => self.heartbeat(worker, within.as_ref()),
             Command::Finish { hold, outcome } => {
                 self.as_asked(hold.step, outcome).and_then(|outcome| self.finish(&caller, hold, outcome)).map(done)
             }
@@ -193,13 +193,34 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(Hold { step, epoch: rows.steps[usize::from(step.index)].epoch, token })
     }
 
-    fn heartbeat(&mut self, worker: WorkerId) -> Answer {
+    /// A caller that may act on some steps alone renews those alone. To it, a worker that holds none of them is one that holds nothing.
+    fn heartbeat(&mut self, worker: WorkerId, within: Option<&Within>) -> Result<Answer, Error> {
         let now = self.world.now();
-        for step in self.attempts.held_by(worker) {
+        let mut held = self.attempts.held_by(worker);
+        if let Some(within) = within {
+            for step in std::mem::take(&mut held) {
+                if self.is_within(step, within)? {
+                    held.push(step);
+                }
+            }
+            if held.is_empty() {
+                return Ok(done(Status::Running));
+            }
+        }
+        for step in held {
             self.attempts.renew(step, now.mono_ms);
         }
         self.pipeline.batch().heartbeats.push(Heartbeat { worker, at_ms: now.wall_ms });
-        done(Status::Running)
+        Ok(done(Status::Running))
+    }
+
+    fn is_within(&mut self, step: StepId, Within { namespaces, agent }: &Within) -> Result<bool, Error> {
+        let rows = self.live.load(step.task, &mut self.reader).map_err(Error::Store)?;
+        Ok(rows.is_some_and(|rows| {
+            let row = rows.steps.get(usize::from(step.index));
+            namespaces.as_ref().is_none_or(|all| all.contains(&rows.task.namespace))
+                && agent.as_ref().is_none_or(|agent| row.is_some_and(|row| row.spec.agent == *agent))
+        }))
     }
 
     pub(super) fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {

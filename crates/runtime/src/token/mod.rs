@@ -18,7 +18,7 @@ mod pair;
 mod tests;
 
 pub use bound::{AttemptTokens, Bound};
-pub use named::{FIRST_FILE, FIRST_NAME, Found, Grant, NAMED_FILE, Named, Scope, Tokens};
+pub use named::{AGENT_PREFIX, FIRST_FILE, FIRST_NAME, Found, Grant, NAMED_FILE, Named, Scope, Tokens};
 pub use pair::{FILE, Kept, PREFIX, Pair};
 
 use std::{

@@ -17,6 +17,9 @@ pub const FIRST_FILE: &str = "http-token";
 /// What the first token is called.
 pub const FIRST_NAME: &str = "first";
 
+/// What the names of tokens begin with that agents got when they registered. No other token gets such a name.
+pub const AGENT_PREFIX: &str = "agent.";
+
 /// What these tokens begin with.
 const PREFIX: &str = "rmt_";
 
@@ -177,6 +180,33 @@ impl Tokens {
         let token = pair.rotate_as(PREFIX, random, 0, now_ms);
         self.tokens.insert(name, Named { grant, made_ms: now_ms, until_ms, pair });
         Some(token)
+    }
+
+    /// A token for an agent that registers, good for `ttl_ms`, in the place of the one that it had. The first agent of this name gets the
+    /// plain name; whoever else would have the same one gets its hash behind it. No other token is touched; `None` when it would have to.
+    pub fn register(
+        &mut self,
+        agent: &Name,
+        namespace: &Name,
+        ttl_ms: u64,
+        random: [u8; 32],
+        now_ms: u64,
+    ) -> Option<(Name, String)> {
+        let grant =
+            Grant { scope: Scope::Agent, namespaces: Some(vec![namespace.clone()]), agent: Some(agent.clone()) };
+        let is_its_own = |name: &Name, known: &Named| {
+            name.as_str().starts_with(AGENT_PREFIX)
+                && known.grant == grant
+                && known.until_ms == Some(known.made_ms.saturating_add(ttl_ms))
+        };
+        self.tokens.retain(|name, known| !is_its_own(name, known));
+        let hash = Hash::sha256(format!("{namespace}/{agent}").as_bytes()).to_string();
+        let names = [format!("{AGENT_PREFIX}{agent}"), format!("{AGENT_PREFIX}{:.40}.{hash:.16}", agent.as_str())];
+        let until_ms = Some(now_ms.saturating_add(ttl_ms));
+        names.iter().filter_map(|name| name.parse::<Name>().ok()).find_map(|name| {
+            let token = self.create(name.clone(), grant.clone(), until_ms, random, now_ms)?;
+            Some((name, token))
+        })
     }
 
     /// Another token in the place of the one with this name, which stays good for `overlap_ms`; `None` when there is none.

@@ -49,7 +49,7 @@ impl World {
 
     pub(super) fn beat(&mut self, worker: usize, hold: Hold, every: Ns) {
         if self.workers[worker].works_on(hold) {
-            let command = Command::Heartbeat { worker: self.workers[worker].id };
+            let command = Command::Heartbeat { worker: self.workers[worker].id, within: None };
             self.send_for(worker, command);
             self.agenda.after(every, Event::Beat { worker, hold, every });
         }

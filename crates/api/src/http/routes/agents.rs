@@ -11,10 +11,7 @@ use crate::{
     view::agent,
 };
 use relaymesh_core::{name::Name, namespace::DEFAULT};
-use relaymesh_runtime::{
-    driver::Caller,
-    token::{Grant, Scope},
-};
+use relaymesh_runtime::driver::Caller;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
@@ -23,11 +20,14 @@ use utoipa::ToSchema;
 /// How long the token of an agent is good; it registers again before that.
 const TOKEN_MS: u64 = 24 * 3_600_000;
 
-/// Lists all agents.
+/// Lists all agents. A token for some namespaces sees no commands, addresses and reasons of holds.
 #[utoipa::path(get, path = "/agents", tag = "agents", security(("token" = ["ro"])), responses((status = 200, body = agent::All)))]
-pub(super) async fn list(house: State, _who: Who) -> Answered {
+pub(super) async fn list(house: State, who: Who) -> Answered {
     let (agents, root) = ((house.desk.agents)(), house.desk.root.clone());
-    let found = blocking(move || Ok(agent::list(&agents, &root))).await?;
+    let mut found = blocking(move || Ok(agent::list(&agents, &root))).await?;
+    if who.grant.namespaces.is_some() {
+        found.iter_mut().for_each(agent::Shown::narrow);
+    }
     Ok(Said(json!(agent::All { agents: found })))
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Registered {
 }
 
 /// Registers an agent with the registration token. The answer has a token, valid for a day, for taking and answering its messages.
-/// Registering again replaces the token.
+/// Registering again in the same namespace replaces that token and no other one.
 #[utoipa::path(post, path = "/agents/register", tag = "agents", request_body = Register, security(()), responses((status = 200, body = Registered)))]
 pub(super) async fn register(house: State, came: Came, Json(body): Json<Register>) -> Answered {
     let refused = || Error::new(Code::NotAuthenticated, "the registration token is not valid");
@@ -73,18 +73,16 @@ pub(super) async fn register(house: State, came: Came, Json(body): Json<Register
     }
     let default = || DEFAULT.parse().map_err(|_| unexpected());
     let namespace = body.namespace.map_or_else(default, Ok)?;
-    let name: Name = format!("agent.{agent}").chars().take(64).collect::<String>().parse().map_err(|_| unexpected())?;
     let (keys, now_ms) = (Arc::clone(&house), time::now_ms());
-    let grant = Grant { scope: Scope::Agent, namespaces: Some(vec![namespace.clone()]), agent: Some(agent.clone()) };
+    let (whose, place) = (agent.clone(), namespace.clone());
+    let made =
+        blocking(move || keys.keys.change(|tokens| tokens.register(&whose, &place, TOKEN_MS, rand::random(), now_ms)));
+    let taken = || {
+        let message = format!("other tokens have the names that a token of agent `{agent}` can have");
+        Error::new(Code::Refused, message).hint("`relaymesh token list` shows them")
+    };
+    let (name, token) = made.await?.ok_or_else(taken)?;
     let until_ms = now_ms + TOKEN_MS;
-    let token_name = name.clone();
-    let made = blocking(move || {
-        keys.keys.change(|tokens| {
-            tokens.revoke(&token_name);
-            tokens.create(token_name, grant, Some(until_ms), rand::random(), now_ms)
-        })
-    });
-    let token = made.await?.ok_or_else(unexpected)?;
     let source: Name = "http".parse().map_err(|_| unexpected())?;
     let caller = Caller { author: name, source, via: Some(came.0), asked_in: None };
     house.desk.note(&caller, "agent.register", Some(&namespace), &[("agent", agent.as_str())]).await?;

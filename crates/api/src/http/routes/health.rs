@@ -4,7 +4,7 @@ use super::{Answered, State, Who};
 use crate::{
     error::{Code, Error},
     health::{Health, Reason},
-    http::{json::Said, problem::Problem},
+    http::{guard, json::Said, problem::Problem},
     local::Status,
     metrics::Form,
 };
@@ -15,6 +15,7 @@ use axum::{
     },
     response::{IntoResponse as _, Response},
 };
+use relaymesh_runtime::token::Scope;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -31,11 +32,12 @@ pub(super) struct Live {
 pub(super) struct Ready {
     /// Whether the daemon is ready.
     ready: bool,
-    /// Position of the newest durable op.
+    /// Position of the newest durable op; only with a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pos: Option<u64>,
-    /// Current problems, worst first.
-    why: Vec<Trouble>,
+    /// Current problems, worst first; only with a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Vec<Trouble>>,
 }
 
 /// A problem.
@@ -61,14 +63,18 @@ pub(super) async fn live() -> Said {
     Said(json!(Live { status: "live".to_owned() }))
 }
 
-/// Tells whether the daemon is ready, and if not, why. Needs no token.
+/// Tells whether the daemon is ready. Needs no token. With one that may read all namespaces, it also tells the position of the log and
+/// all problems.
 #[utoipa::path(
     get, path = "/ready", tag = "health", security(()),
-    responses((status = 200, body = Ready), (status = 503, description = "not ready, with the reasons", body = Ready)),
+    responses((status = 200, body = Ready), (status = 503, description = "not ready", body = Ready)),
 )]
-pub(super) async fn ready(house: State) -> Response {
+pub(super) async fn ready(house: State, headers: HeaderMap) -> Response {
+    let who = guard::known(&house, &headers).await;
+    let is_told = who.is_some_and(|who| who.grant.namespaces.is_none() && who.grant.scope.suffices(&[Scope::Ro]));
+    let told = |why: Vec<Trouble>| is_told.then_some(why);
     let not_ready = |why: Vec<Trouble>| {
-        let said = Ready { ready: false, pos: None, why };
+        let said = Ready { ready: false, pos: None, why: told(why) };
         (StatusCode::SERVICE_UNAVAILABLE, Said(json!(said))).into_response()
     };
     let stops = |trouble: &str, detail: String| vec![Trouble { trouble: trouble.to_owned(), stops: true, detail }];
@@ -81,7 +87,7 @@ pub(super) async fn ready(house: State) -> Response {
         return not_ready(why);
     }
     match house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await {
-        Ok(pos) => Said(json!(Ready { ready: true, pos: Some(pos), why })).into_response(),
+        Ok(pos) => Said(json!(Ready { ready: true, pos: is_told.then_some(pos), why: told(why) })).into_response(),
         Err(error) => not_ready(stops("unreadable", error.message)),
     }
 }
@@ -92,7 +98,7 @@ pub(super) async fn ready(house: State) -> Response {
     responses((status = 200, body = String, content_type = "text/plain")),
 )]
 pub(super) async fn metrics(house: State, who: Who, headers: HeaderMap) -> Result<Response, Problem> {
-    super::tokens::everywhere(&who)?;
+    who.check_everywhere("reading metrics")?;
     let asked = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let form = if asked.contains("application/openmetrics-text") { Form::OpenMetrics } else { Form::Prometheus };
     let text = house.desk.metrics(form).await.unwrap_or_else(|| Err(silent()))?;
@@ -103,9 +109,10 @@ fn silent() -> Error {
     Error::new(Code::Busy, "the driver does not answer")
 }
 
-/// Shows the state of the daemon.
+/// Shows the state of the daemon. Needs a token for all namespaces; `/ready` needs none.
 #[utoipa::path(get, path = "/status", tag = "health", security(("token" = ["ro"])), responses((status = 200, body = Status)))]
-pub(super) async fn status(house: State) -> Answered {
+pub(super) async fn status(house: State, who: Who) -> Answered {
+    who.check_everywhere("reading the state of the daemon")?;
     let status = house.desk.glance().await.ok_or_else(silent)?;
     Ok(Said(json!(status)))
 }

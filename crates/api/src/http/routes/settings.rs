@@ -19,9 +19,10 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
-/// Lists every setting with its source, and the revision of the file.
+/// Lists every setting with its source, and the revision of the file. Needs a token for all namespaces.
 #[utoipa::path(get, path = "/settings", tag = "settings", security(("token" = ["ro"])), responses((status = 200, body = setting::All)))]
-pub(super) async fn show(house: State, _who: Who) -> Answered {
+pub(super) async fn show(house: State, who: Who) -> Answered {
+    who.check_everywhere("reading settings")?;
     Ok(Said(json!(current(&house).await?)))
 }
 
@@ -49,9 +50,7 @@ pub(super) struct Update {
 /// token for all namespaces.
 #[utoipa::path(post, path = "/settings", tag = "settings", request_body = Update, security(("token" = ["admin"])), responses((status = 200, body = setting::All)))]
 pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> Answered {
-    if who.grant.namespaces.is_some() {
-        return Err(Error::new(Code::Forbidden, "settings need a token for all namespaces").into());
-    }
+    who.check_everywhere("changing settings")?;
     let desk = Arc::clone(&house.desk);
     let changed = blocking(move || (desk.change)(&body.revision, &body.settings)).await;
     let (_, changed) = match changed {
@@ -76,9 +75,10 @@ pub(super) struct HistoryQuery {
     limit: Option<usize>,
 }
 
-/// Lists changes of settings, newest first: names, never values.
+/// Lists changes of settings, newest first: names, never values. Needs a token for all namespaces.
 #[utoipa::path(get, path = "/settings/history", tag = "settings", params(HistoryQuery), security(("token" = ["ro"])), responses((status = 200, body = setting::History)))]
-pub(super) async fn history(house: State, _who: Who, Query(query): Query<HistoryQuery>) -> Answered {
+pub(super) async fn history(house: State, who: Who, Query(query): Query<HistoryQuery>) -> Answered {
+    who.check_everywhere("reading settings")?;
     let (root, limit) = (house.desk.root.clone(), query.limit.unwrap_or(20).min(ENTRIES_MAX));
     let entries = blocking(move || {
         history::newest(&root, limit).map_err(|error| Error::new(Code::StoreIo, format!("{}: {error}", history::FILE)))

@@ -225,14 +225,25 @@ pub(super) struct Beat {
     worker: WorkerId,
 }
 
-/// Renews all leases of a worker.
+/// Renews all leases of a worker that the token may act for. The token of an attempt is good for its own worker.
 #[utoipa::path(
     post, path = "/workers/heartbeat", tag = "steps", request_body = Beat, security(("token" = ["rw", "agent"])),
     responses((status = 200, body = Beaten)),
 )]
 pub(super) async fn heartbeat(house: State, who: Who, Json(beat): Json<Beat>) -> Answered {
-    house.desk.ask(&who.caller, Command::Heartbeat { worker: beat.worker }).await?;
-    Ok(Said(json!(Beaten { worker: beat.worker })))
+    let worker = beat.worker;
+    if let Some(bound) = who.bound.clone() {
+        let held = house.desk.readers.read(move |reader| {
+            let rows = reader.task(bound.step.task)?;
+            let step = rows.as_ref().and_then(|rows| rows.steps.get(usize::from(bound.step.index)));
+            Ok(step.and_then(|step| step.lease.as_ref().map(|lease| lease.worker)))
+        });
+        if held.await? != Some(worker) {
+            return Err(Error::new(Code::Forbidden, "the token is for an attempt of another worker").into());
+        }
+    }
+    house.desk.ask(&who.caller, Command::Heartbeat { worker, within: who.within() }).await?;
+    Ok(Said(json!(Beaten { worker })))
 }
 
 /// End of an attempt.

@@ -59,7 +59,7 @@ pub(super) struct Create {
 pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> Answered {
     everywhere(&who)?;
     let grant = Grant { scope: body.scope, namespaces: body.namespaces, agent: body.agent };
-    token::check(&grant)?;
+    token::check(&body.name, &grant)?;
     let (now_ms, name, keys) = (time::now_ms(), body.name, Arc::clone(&house.0));
     let until_ms = body.ttl_ms.map(|ttl_ms| now_ms.saturating_add(ttl_ms));
     let (made_name, scope) = (name.clone(), grant.scope);
@@ -175,11 +175,8 @@ pub(super) async fn exchange(house: State, came: Came, Json(body): Json<OneTime>
 }
 
 /// Managing tokens needs a token for all namespaces, since it could create one.
-pub(super) fn everywhere(who: &Principal) -> Result<(), Error> {
-    match &who.grant.namespaces {
-        None => Ok(()),
-        Some(_) => Err(Error::new(Code::Forbidden, "managing tokens needs a token for all namespaces")),
-    }
+fn everywhere(who: &Principal) -> Result<(), Error> {
+    who.check_everywhere("managing tokens")
 }
 
 fn missing(name: &Name) -> Error {

@@ -21,16 +21,16 @@ pub(super) struct Selection {
     /// Only failures at or after this time: 2026-11-16, 2026-11-16T08:15:30Z, or an age (90s, 15m, 2h, 7d)
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<u64>,
-    /// Only failures before this time
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    before: Option<u64>,
+    /// Only failures before this: an age (90s, 15m, 2h, 7d, 4w) or a time
+    #[arg(long, value_name = "AGE", alias = "before", value_parser = time::parse)]
+    older_than: Option<u64>,
 }
 
 /// Some of it by name, some by what they have in common, or all.
 #[derive(Debug, clap::Args)]
 pub(super) struct Chosen {
     /// Ids of tasks, messages, or threads (for all their failed messages)
-    #[arg(value_name = "ID", conflicts_with_all = ["agent", "flow", "since", "before", "all"])]
+    #[arg(value_name = "ID", conflicts_with_all = ["agent", "flow", "since", "older_than", "all"])]
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
@@ -60,7 +60,7 @@ impl Chosen {
             }
             [] => {
                 let error = Error::new(Code::Usage, "nothing is selected");
-                Err(error.hint("give ids, --agent, --flow, --since or --before, or --all"))
+                Err(error.hint("give ids, --agent, --flow, --since or --older-than, or --all"))
             }
             ids => client.dead_named(ids),
         }
@@ -74,7 +74,7 @@ impl Selection {
     }
 
     fn meant(&self) -> dead::Selection {
-        let Self { agent, flow, since, before } = self;
-        dead::Selection { agent: agent.clone(), flow: flow.clone(), since_ms: *since, before_ms: *before }
+        let Self { agent, flow, since, older_than } = self;
+        dead::Selection { agent: agent.clone(), flow: flow.clone(), since_ms: *since, before_ms: *older_than }
     }
 }

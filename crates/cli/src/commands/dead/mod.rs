@@ -16,7 +16,7 @@ Examples:
   relaymesh dead show tsk_01KH…                  show every attempt and its error
   relaymesh dead redrive --flow nightly          retry every failed task of a flow
   relaymesh dead export --all > dead.jsonl       save them to a file
-  relaymesh dead purge --before 30d --yes        delete the old ones";
+  relaymesh dead purge --older-than 30d --yes    delete the old ones";
 
 /// Show, retry, export and purge failed tasks and messages
 ///

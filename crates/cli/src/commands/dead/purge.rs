@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh dead purge tsk_01KH…            ask for confirmation, then purge it
-  relaymesh dead purge --before 30d --yes   for scripts
-  relaymesh log compact                     then remove the ops, inputs and results of purged tasks";
+  relaymesh dead purge tsk_01KH…                ask for confirmation, then purge it
+  relaymesh dead purge --older-than 30d --yes   for scripts
+  relaymesh log compact                         then remove the ops, inputs and results of purged tasks";
 
 /// Purge failed tasks and messages
 ///

@@ -13,7 +13,7 @@ const FOLDER_MODE: u32 = 0o700;
 const OTHERS: u32 = 0o077;
 
 /// Prefixes of the names of our own files. Other files in the root, such as scripts, belong to the user, and the root is closed anyway.
-const KEPT: [&str; 7] = ["relaymesh.db", "head", "blobs", "attempts", "secrets", "daemon.log", "quarantine"];
+const KEPT: [&str; 8] = ["relaymesh.db", "head", "held", "blobs", "attempts", "secrets", "daemon.", "quarantine"];
 
 pub(super) fn check(context: &Context, report: &mut Report) {
     let shown = context.root.display();

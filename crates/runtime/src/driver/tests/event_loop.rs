@@ -2,7 +2,7 @@
 
 use super::{Answered, Levers, Rig, TestWorld, caller, done, name};
 use crate::{
-    driver::{Answer, Command, Config, Error, EventLoop, Next, Request, Turn, Until},
+    driver::{Answer, Command, Config, Error, EventLoop, LifeCommand, Next, Request, Turn, Until},
     world::Finished,
 };
 use relaymesh_core::task::{Status, request::Request as Asked};
@@ -194,4 +194,126 @@ fn an_attempt_that_ends_is_written_in_the_next_turn() {
     assert!(matches!(ended.try_recv(), Ok(Ok(Answer::Ended { status: Status::Success, .. }))));
     assert!(turns.turns.is_settled());
     assert_eq!(turns.turns.glance().pos, 3);
+}
+
+impl Loop {
+    fn upkeep(&mut self, command: LifeCommand) -> Answered {
+        let (answer, answered) = mpsc::channel();
+        let reply = Box::new(move |result| answer.send(result).unwrap_or_default());
+        self.turns.handle_request(Request { caller: caller(), command: Command::Life(command), reply });
+        answered
+    }
+
+    fn pass(&mut self, ms: u64) {
+        let mut levers = self.levers.lock().unwrap();
+        levers.mono_ms += ms;
+        levers.wall_ms += ms;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.levers.lock().unwrap().mono_ms
+    }
+}
+
+fn swept(answered: &Answered) -> Option<u64> {
+    match answered.try_recv().ok()? {
+        Ok(Answer::Swept { count, .. }) => Some(count),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn upkeep_takes_all_the_time_when_nobody_else_wants_it() {
+    let mut turns = Loop::new(Config::default());
+    (0..100).for_each(|_| drop(turns.send("echo", Until::Accepted)));
+    turns.settle();
+    turns.pass(1_000);
+    let sweep = LifeCommand::Sweep { until_ms: u64::MAX };
+    for count in [64, 36] {
+        let answered = turns.upkeep(sweep.clone());
+        turns.settle();
+        assert_eq!(swept(&answered), Some(count), "one whole slice after the other, at once");
+    }
+}
+
+#[test]
+fn upkeep_takes_a_small_share_of_what_others_have_written_and_rests_in_between() {
+    let mut turns = Loop::new(Config::default());
+    (0..100).for_each(|_| drop(turns.send("echo", Until::Accepted)));
+    turns.settle();
+    let sweep = LifeCommand::Sweep { until_ms: u64::MAX };
+    let first = turns.upkeep(sweep.clone());
+    assert_eq!(turns.settle(), Next::Wait, "others were there a moment ago");
+    assert_eq!((swept(&first), turns.turns.waiting()), (None, 1));
+    assert!(!turns.turns.is_settled());
+    assert_eq!(turns.turns.wake_at(), Some(turns.now_ms() + 11), "it need not wait for longer than that");
+    turns.send("hold", Until::Accepted);
+    turns.settle();
+    assert_eq!(swept(&first), Some(8), "a small slice goes with the batch of somebody else");
+    let second = turns.upkeep(sweep.clone());
+    for _ in 0..3 {
+        turns.pass(1);
+        turns.send("hold", Until::Accepted);
+        turns.settle();
+        assert_eq!(swept(&second), None, "it rests after that");
+    }
+    turns.pass(1);
+    turns.send("hold", Until::Accepted);
+    turns.settle();
+    assert_eq!(swept(&second), Some(8));
+    let third = turns.upkeep(sweep.clone());
+    turns.pass(11);
+    turns.settle();
+    assert_eq!(swept(&third), Some(64), "everybody else is gone");
+}
+
+#[test]
+fn upkeep_rests_longer_after_a_batch_that_took_long() {
+    let mut turns = Loop::new(Config::default());
+    (0..100).for_each(|_| drop(turns.send("echo", Until::Accepted)));
+    turns.settle();
+    let sweep = LifeCommand::Sweep { until_ms: u64::MAX };
+    let slow = turns.upkeep(sweep.clone());
+    turns.send("hold", Until::Accepted);
+    let batch = turns.turns.poll_turn(32).batch.unwrap();
+    turns.pass(20);
+    let writing = turns.commit(&batch);
+    turns.turns.tell();
+    assert_eq!((swept(&slow), writing.is_none()), (Some(8), true));
+    let next = turns.upkeep(sweep);
+    for waited_ms in (5..85).step_by(5) {
+        turns.pass(5);
+        turns.send("hold", Until::Accepted);
+        turns.settle();
+        let expected = (waited_ms == 80).then_some(8);
+        assert_eq!(swept(&next), expected, "{waited_ms} ms after it");
+    }
+}
+
+#[test]
+fn upkeep_takes_a_quarter_of_large_batches_without_a_rest() {
+    let mut turns = Loop::new(Config::default());
+    (0..200).for_each(|_| drop(turns.send("echo", Until::Accepted)));
+    turns.settle();
+    for _ in 0..3 {
+        let answered = turns.upkeep(LifeCommand::Sweep { until_ms: u64::MAX });
+        (0..100).for_each(|_| drop(turns.send("hold", Until::Accepted)));
+        let batch = turns.turns.poll_turn(100).batch.unwrap();
+        turns.commit(&batch);
+        turns.turns.tell();
+        let count = swept(&answered).unwrap();
+        assert!((25..=50).contains(&count), "{count}");
+        turns.settle();
+    }
+}
+
+#[test]
+fn upkeep_that_waits_is_refused_when_the_loop_stops() {
+    let mut turns = Loop::new(Config::default());
+    turns.send("hold", Until::Accepted);
+    turns.settle();
+    let waiting = turns.upkeep(LifeCommand::Compact);
+    turns.turns.handle_stop();
+    assert_eq!(turns.settle(), Next::Ended(Ok(())));
+    assert!(matches!(waiting.try_recv(), Ok(Err(Error::Stopped))));
 }

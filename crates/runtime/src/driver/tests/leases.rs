@@ -3,7 +3,7 @@
 use super::{Rig, done, failed, worker};
 use crate::{
     clock::Jump,
-    driver::{Answer, Command, Config, Error},
+    driver::{Answer, Command, Config, Error, Within},
     world::{Alert, Hold},
 };
 use relaymesh_core::{
@@ -73,13 +73,38 @@ fn r16_a_heartbeat_renews_everything_that_the_worker_holds_without_an_op() {
     let pos = rig.disk.reader().head().unwrap().pos;
     for _ in 0..5 {
         rig.pass(LEASE_MS - 1);
-        rig.call(Command::Heartbeat { worker: worker(1) }).unwrap();
+        rig.call(Command::Heartbeat { worker: worker(1), within: None }).unwrap();
     }
     assert_eq!(tasks.map(|task| rig.step_status(task, 0)), [Status::Running; 2]);
     assert_eq!(rig.disk.reader().head().unwrap().pos, pos, "renewals are not on the log");
     assert_eq!(rig.disk.reader().heartbeat(worker(1)).unwrap(), Some(1_000_000 + 5 * (LEASE_MS - 1)));
     rig.pass(LEASE_MS + 1);
     assert_eq!(tasks.map(|task| rig.step_status(task, 0)), [Status::Retrying; 2]);
+}
+
+#[test]
+fn a_heartbeat_renews_only_what_its_caller_may_act_for() {
+    let mut rig = Rig::new();
+    let task = rig.single("outside");
+    claim(&mut rig, task, 1).unwrap();
+    let within = |namespace: &str, agent: Option<&str>| {
+        let namespaces = Some(vec![super::name(namespace)]);
+        Some(Within { namespaces, agent: agent.map(super::name) })
+    };
+    let beat = |rig: &mut Rig, within| rig.call(Command::Heartbeat { worker: worker(1), within }).unwrap();
+    for own in [within("default", None), within("default", Some("outside"))] {
+        rig.pass(LEASE_MS - 1);
+        beat(&mut rig, own);
+    }
+    rig.pass(LEASE_MS - 1);
+    let heard = rig.disk.reader().heartbeat(worker(1)).unwrap();
+    for other in [within("elsewhere", None), within("default", Some("another"))] {
+        beat(&mut rig, other);
+    }
+    assert_eq!(rig.disk.reader().heartbeat(worker(1)).unwrap(), heard, "the worker itself was not heard of");
+    assert_eq!(rig.step_status(task, 0), Status::Running);
+    rig.pass(2);
+    assert_eq!(rig.step_status(task, 0), Status::Retrying, "nobody who may has renewed it");
 }
 
 #[test]
@@ -105,7 +130,7 @@ fn r10_a_driver_that_comes_late_hears_its_workers_before_it_takes_anything_from_
     rig.pass(3 * LEASE_MS);
     assert_eq!([speaks, silent].map(|task| rig.step_status(task, 0)), [Status::Running; 2]);
     assert_eq!(rig.alerts(), [Alert::Late { by_ms: 2 * LEASE_MS - 1 }]);
-    rig.call(Command::Heartbeat { worker: worker(1) }).unwrap();
+    rig.call(Command::Heartbeat { worker: worker(1), within: None }).unwrap();
     rig.pass(5_000);
     assert_eq!([speaks, silent].map(|task| rig.step_status(task, 0)), [Status::Running, Status::Retrying]);
     finish(&mut rig, hold).unwrap();
@@ -150,7 +175,7 @@ fn d6_a_lease_does_not_run_before_its_claim_is_durable_whatever_the_worker_says_
     let task = rig.single("outside");
     let claim = Command::Claim { step: StepId { task, index: 0 }, worker: worker(1), lease_ms: 1_000 };
     let claimed = rig.send(claim);
-    rig.send(Command::Heartbeat { worker: worker(1) });
+    rig.send(Command::Heartbeat { worker: worker(1), within: None });
     rig.pass(5_000); // the disk was busy for so long
     assert!(matches!(claimed.try_recv(), Ok(Ok(Answer::Claimed(_)))));
     assert_eq!(rig.step_status(task, 0), Status::Running, "it was told of the lease only now");
@@ -172,7 +197,7 @@ fn d32_a_claim_that_was_rolled_back_leaves_no_deadline_of_the_attempt_before_it(
     rig.disk.fail_next_commit(StoreError::Full { detail: "no room".to_owned() }, false);
     let refused = rig.call(Command::Yield { hold, reason: String::new() });
     assert!(matches!(refused, Err(Error::DiskFull(_))), "{refused:?}");
-    rig.call(Command::Heartbeat { worker: worker(1) }).unwrap();
+    rig.call(Command::Heartbeat { worker: worker(1), within: None }).unwrap();
     rig.pass(501);
     assert_eq!(rig.step_status(task, 0), Status::Running, "the worker was heard of a moment ago");
     rig.pass(500);

@@ -261,7 +261,7 @@ fn r38_an_answer_is_rejected_when_the_step_that_it_completes_cannot_be_read() {
     let (thread, message) = send(&mut rig, Letter { asks: Some(hold), ..letter("reviewer", "1") });
     let held = take(&mut rig, "reviewer").unwrap().held;
     rig.disk.fail_next_commit(StoreError::Full { detail: "no room".to_owned() }, false);
-    assert!(matches!(rig.call(Command::Heartbeat { worker: worker(9) }), Err(Error::DiskFull(_))));
+    assert!(matches!(rig.call(Command::Heartbeat { worker: worker(9), within: None }), Err(Error::DiskFull(_))));
     // Something else in the thread brings its rows, and only those, back into memory.
     let other = Letter { thread: Some(thread), ..letter("writer", "2") };
     rig.send(Command::Message(MessageCommand::Send(Box::new(other))));

@@ -14,7 +14,7 @@ use serde_json::json;
 /// Lets the engine forget all rows: the next commit finds no room.
 fn forget_rows(rig: &mut Rig) {
     rig.disk.fail_next_commit(StoreError::Full { detail: "no space left".to_owned() }, false);
-    let refused = rig.call(Command::Heartbeat { worker: worker(9) });
+    let refused = rig.call(Command::Heartbeat { worker: worker(9), within: None });
     assert!(matches!(refused, Err(Error::DiskFull(_))));
 }
 

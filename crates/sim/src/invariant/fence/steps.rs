@@ -88,7 +88,7 @@ impl Steps {
 
     pub(super) fn answer(&mut self, call: &Call, result: &Result<Answer, Error>, look: &mut Look<'_>) -> Verdict {
         match (&call.command, result) {
-            (Command::Heartbeat { worker }, Ok(_)) => {
+            (Command::Heartbeat { worker, .. }, Ok(_)) => {
                 for model in self.steps.values_mut().filter(|model| model.worker == Some(*worker)) {
                     model.heard = model.heard.max(call.sent);
                 }
