@@ -25,6 +25,8 @@ pub(crate) struct Tap {
     held: Vec<u8>,
     /// Whether somebody may be reading along: nothing is held back then.
     is_live: bool,
+    /// Whether the folder of the file may be missing, and is made with it.
+    makes_folder: bool,
     /// Bytes that were said, kept or not.
     heard: u64,
     file: Option<File>,
@@ -45,6 +47,7 @@ impl Tap {
             room: bytes_max,
             held: Vec::new(),
             is_live: false,
+            makes_folder: false,
             heard: 0,
             file: None,
             line,
@@ -59,7 +62,7 @@ impl Tap {
         self.put(&[]);
     }
 
-    /// For what comes by no pipe; [`Tap::hear`] takes it in, and it is in the file at once.
+    /// For what comes by no pipe; [`Tap::hear`] takes it in. There is neither a file nor its folder before there is something to keep.
     pub(crate) fn piped_by_nobody(path: PathBuf, redactor: Redactor, bytes_max: u64) -> Self {
         let line = Line::default();
         Self {
@@ -69,7 +72,8 @@ impl Tap {
             room: bytes_max,
             heard: 0,
             held: Vec::new(),
-            is_live: true,
+            is_live: false,
+            makes_folder: true,
             file: None,
             line,
             is_over: false,
@@ -93,6 +97,7 @@ impl Tap {
 
     /// Keeps nothing of it after all.
     pub(crate) fn forget(&mut self) {
+        self.held.clear();
         if self.file.take().is_some() {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -183,6 +188,7 @@ impl Tap {
     fn write(&mut self, kept: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
+            none if self.makes_folder => none.insert(create_with_folder(&self.path)?),
             none => none.insert(create(&self.path)?),
         };
         file.write_all(kept)
@@ -201,6 +207,18 @@ impl Tap {
             }
             (None, None) => Ok(self.held.clone()),
         }
+    }
+}
+
+/// The same, with the folder around it if that is not there yet.
+fn create_with_folder(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    match (create(path), path.parent()) {
+        (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            create(path)
+        }
+        (made, _) => made,
     }
 }
 

@@ -11,8 +11,14 @@ use relaymesh_core::id::{StepId, TaskId};
 use relaymesh_fake_model::{FakeModel, Turn};
 use serde_json::json;
 use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
     path::Path,
-    sync::{Arc, Mutex, mpsc},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     time::{Duration, Instant},
 };
 
@@ -28,9 +34,14 @@ struct Rig {
 impl Rig {
     fn new(model: &FakeModel) -> Self {
         let url = model.url();
-        let text = format!(
-            "[agents.a]\nurl = \"{url}/v1/messages\"\napi = \"messages\"\nmodel = \"m\"\nkey = \"k\"\nmax_tokens = 7\nallow = [\"loopback\"]\n"
-        );
+        Self::of(&format!(
+            "url = \"{url}/v1/messages\"\napi = \"messages\"\nmodel = \"m\"\nkey = \"k\"\nmax_tokens = 7\nallow = [\"loopback\"]\n"
+        ))
+    }
+
+    /// With one agent that has this entry.
+    fn of(entry: &str) -> Self {
+        let text = format!("[agents.a]\n{entry}");
         let (tell, ends) = mpsc::channel();
         let calls = Calls::new(move |key, ended| drop(tell.send((key, ended))));
         let agents = Agents::parse(&text, Path::new("/nowhere")).unwrap();
@@ -142,6 +153,93 @@ fn a_stop_and_the_end_of_everything_reach_the_connection() {
     rig.calls = None;
     assert_eq!(rig.ends.iter().count(), 2, "the others are told of, and then nobody is left to tell");
     until("all connections are gone", || model.left() == 3);
+}
+
+/// A server that answers each request with the next of these, and counts connections. With `hangs_up` it closes each after one answer,
+/// and does not say so before.
+struct Server {
+    url: String,
+    connections: Arc<AtomicUsize>,
+    closed: mpsc::Receiver<()>,
+}
+
+impl Server {
+    fn start(answers: &'static [(u16, &'static str)], hangs_up: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (close, closed) = mpsc::channel();
+        let counted = Arc::clone(&connections);
+        std::thread::spawn(move || {
+            let mut answers = answers.iter();
+            while answers.len() > 0 {
+                let (stream, _) = listener.accept().unwrap();
+                counted.fetch_add(1, Ordering::Relaxed);
+                let mut stream = BufReader::new(stream);
+                while let Some((status, body)) = answers.as_slice().first().filter(|_| heard(&mut stream)) {
+                    answers.next();
+                    let length = body.len();
+                    write!(stream.get_mut(), "HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n\r\n{body}")
+                        .unwrap();
+                    if hangs_up {
+                        break;
+                    }
+                }
+                drop(stream);
+                let _ = close.send(());
+            }
+        });
+        Self { url, connections, closed }
+    }
+}
+
+/// Reads one request. `false`: the client has closed.
+fn heard(stream: &mut BufReader<TcpStream>) -> bool {
+    let (mut length, mut line) = (0, String::new());
+    loop {
+        line.clear();
+        if stream.read_line(&mut line).unwrap_or(0) == 0 {
+            return false;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            return stream.read_exact(&mut vec![0; length]).is_ok();
+        }
+    }
+}
+
+#[test]
+fn attempts_share_a_connection_and_leave_files_only_where_there_is_something_to_keep() {
+    let server = Server::start(&[(200, "{\"a\":1}"), (200, "{\"a\":2}"), (500, "out of paper")], false);
+    let rig = Rig::of(&format!("url = \"{}\"\nallow = [\"loopback\"]\n", server.url));
+    for index in 0..2 {
+        rig.launch(index, Meter::default());
+        let Ended { end: End::Done { result, .. }, .. } = rig.end() else { panic!("it failed") };
+        assert_eq!(result, format!("{{\"a\":{}}}", index + 1).as_bytes());
+    }
+    assert_eq!(std::fs::read_dir(rig.folder.path()).unwrap().count(), 0, "there is a folder, and nothing to keep");
+    rig.launch(2, Meter::default());
+    let Ended { end: End::Failed { .. }, .. } = rig.end() else { panic!("500 is no success") };
+    let kept =
+        |stream| std::fs::read_to_string(rig.folder.path().join("deep/down").join(format!("2.1.{stream}"))).unwrap();
+    assert_eq!(kept("stdout"), "out of paper");
+    assert!(kept("stderr").contains("500"), "{}", kept("stderr"));
+    assert_eq!(server.connections.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_connection_that_the_server_has_closed_costs_no_attempt() {
+    let server = Server::start(&[(200, "1"), (200, "2"), (200, "3")], true);
+    let rig = Rig::of(&format!("url = \"{}\"\nallow = [\"loopback\"]\n", server.url));
+    for index in 0..3 {
+        rig.launch(index, Meter::default());
+        let ended = rig.end();
+        assert!(matches!(ended.end, End::Done { .. }), "{:?}", ended.end);
+        server.closed.recv_timeout(PATIENCE).unwrap();
+    }
+    assert_eq!(server.connections.load(Ordering::Relaxed), 3);
 }
 
 #[test]

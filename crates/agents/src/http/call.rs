@@ -26,7 +26,7 @@ use reqwest::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING},
 };
 use serde_json::Value;
-use std::{fs::DirBuilder, future::pending, os::unix::fs::DirBuilderExt as _, sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{
     sync::oneshot,
     task::spawn_blocking,
@@ -89,14 +89,8 @@ struct Call {
 
 async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilder), End> {
     let Launch { http, files, input, env, meter, key, result_schema: schema } = launch;
-    let folder = files.parent().map(std::path::Path::to_owned).unwrap_or_default();
-    let ready = spawn_blocking(move || {
-        let given = input().map_err(|error| failed(error, false))?;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| failed(format!("cannot prepare its folder: {error}"), true))?;
-        Ok::<_, End>(given)
-    });
-    let given = ready.await.map_err(|error| failed(format!("cannot read its input: {error}"), true))??;
+    let given = spawn_blocking(input).await.map_err(|error| failed(format!("cannot read its input: {error}"), true))?;
+    let given = given.map_err(|error| failed(error, false))?;
     let Given { input, stdin, env: secret_headers, mut secrets } = given;
     secrets.extend(http.query_parts());
     let input = String::from_utf8_lossy(&input);
@@ -108,7 +102,10 @@ async fn begin(launch: Launch, clients: &Clients) -> Result<(Call, RequestBuilde
     let headers = headers(&http, &key.0.to_string(), &env, &secret_headers).map_err(|error| failed(error, false))?;
     let request = clients.post(&http, headers, body)?;
     let path = |name| files.with_added_extension(name);
-    let raw = Tap::piped_by_nobody(path(watch::STDOUT), Redactor::new(&secrets), http.body_bytes_max);
+    let mut raw = Tap::piped_by_nobody(path(watch::STDOUT), Redactor::new(&secrets), http.body_bytes_max);
+    if http.api != Api::Json {
+        raw.go_live();
+    }
     let voice = Voice::new(path(watch::STDERR), &secrets);
     let (answer, told) = (Answer::new(http.api), Usage::default());
     let text_bytes_max = http.output_bytes_max;
@@ -197,6 +194,9 @@ impl Call {
     async fn listen(&mut self, response: &mut Response, first: Instant) -> Result<End, End> {
         let media = response.headers().get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
         let mut parser = media.trim_start().starts_with("text/event-stream").then(sse::Parser::default);
+        if parser.is_some() {
+            self.raw.go_live();
+        }
         let says_its_length =
             [CONTENT_LENGTH, TRANSFER_ENCODING].iter().any(|name| response.headers().contains_key(name));
         let mut whole = Vec::new();
@@ -305,7 +305,12 @@ impl Call {
             self.voice.note(&Event::Used(usage).for_people().unwrap_or_default());
         }
         match &end {
-            End::Failed { error: why, .. } | End::Limited { reason: why, .. } => self.voice.note(&format!("! {why}")),
+            End::Failed { error: why, .. } | End::Limited { reason: why, .. } => {
+                // The answer may say more than the error does.
+                self.raw.go_live();
+                self.voice.note(&format!("! {why}"));
+            }
+            // A short document is the result, and needs no file of its own.
             End::Done { .. } => self.voice.close(),
         }
         let inference = self.asked.map(|mut asked| {

@@ -1,4 +1,5 @@
-//! How a request is sent: to addresses that were looked at, without proxies, without following anybody, and once.
+//! How a request is sent: to addresses that were looked at, without proxies, without following anybody, and once. Connections are kept for
+//! a moment, for the next attempt that goes to the same host.
 
 use super::{
     address::{self, Allowed, Refused},
@@ -21,6 +22,14 @@ use std::{
 
 /// What clients differ in: who may be reached, whether without encryption, and how long a connection may take.
 type Key = (Allowed, bool, Duration);
+
+/// How long a connection is kept for the next attempt. A server closes connections that it has not heard from, after two seconds or more by
+/// the defaults of those in use. Were it to close one just when a request goes out on it, nobody could say whether the request was
+/// heard, and the attempt would be lost. So the connection is given up well before. One that was closed before anything was written
+/// is replaced without notice.
+const IDLE: Duration = Duration::from_secs(1);
+/// Connections to one host that are kept. No more attempts than this are under way at once for long.
+const IDLE_MAX: usize = 128;
 
 /// More kinds of clients than anybody has agents.
 const CLIENTS_MAX: usize = 64;
@@ -75,8 +84,8 @@ fn builder(http: &Http) -> ClientBuilder {
         .referer(false)
         .retry(reqwest::retry::never())
         .no_proxy()
-        // One that was kept may be closed by the other side just when the next request goes out on it: an attempt for nothing.
-        .pool_max_idle_per_host(0);
+        .pool_max_idle_per_host(IDLE_MAX)
+        .pool_idle_timeout(IDLE);
     // Certificates are read from the system, which takes time and memory, and is in vain here.
     if http.is_plain() { builder.tls_certs_only([]) } else { builder.https_only(true) }
 }

@@ -19,7 +19,8 @@ pub(super) struct Voice {
 impl Voice {
     /// Into this file.
     pub(super) fn new(path: PathBuf, secrets: &[Secret]) -> Self {
-        let tap = Tap::piped_by_nobody(path, Redactor::default(), watch::PROGRESS_BYTES_MAX);
+        let mut tap = Tap::piped_by_nobody(path, Redactor::default(), watch::PROGRESS_BYTES_MAX);
+        tap.go_live();
         Self { tap, redactor: Redactor::new(secrets), secrets: secrets.to_vec(), column: 0 }
     }
 
