@@ -2,7 +2,7 @@
 
 use crate::{
     config::ENVIRONMENT,
-    confine::SandboxBuilder,
+    confine::{SandboxBuilder, configuration},
     end::End,
     folder::Folders,
     output,
@@ -149,7 +149,8 @@ fn begin(
     *stdin = stdin.take().map(|secret| Secret::new(run.prompt(secret.expose())));
     *input = run.prompt(&String::from_utf8_lossy(input)).into_bytes();
     // Of the input as it was submitted: secrets stand in it as references.
-    run.asked(&String::from_utf8_lossy(input), setup);
+    let model = setup.used_model(|| std::fs::read_to_string(configuration(&launch.process)?).ok());
+    run.asked(&String::from_utf8_lossy(input), setup, model);
     Ok(run)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     agent::Protocol,
+    confine,
     crowd::Crowd,
     end::{self, End, Ended},
     output::{BUFFER_BYTES, Tap},
@@ -20,6 +21,7 @@ use rustix::{
 };
 use std::{
     io,
+    path::{Path, PathBuf},
     process::ExitStatus,
     time::{Duration, Instant},
 };
@@ -303,10 +305,25 @@ impl<'a> Watch<'a> {
             Err(error) => return failed(format!("cannot wait for the process: {error}"), true),
         };
         let said = self.said.last_line();
-        let Some(is_text) = is_text else { return end::of_exit(status, Vec::new(), false, &said) };
-        match self.result.read() {
-            Ok(output) => end::of_exit(status, output, is_text, &said),
-            Err(error) => failed(format!("cannot store its result: {error}"), true),
+        let end = match is_text.map(|is_text| (self.result.read(), is_text)) {
+            None => end::of_exit(status, Vec::new(), false, &said),
+            Some((Ok(output), is_text)) => end::of_exit(status, output, is_text, &said),
+            Some((Err(error), _)) => failed(format!("cannot store its result: {error}"), true),
+        };
+        match end {
+            End::Failed { error, retryable } if !status.success() => match self.refusal() {
+                Some(refusal) => failed(format!("{error} ({refusal})"), retryable),
+                None => failed(error, retryable),
+            },
+            End::Done { .. } | End::Failed { .. } | End::Limited { .. } => end,
         }
+    }
+
+    /// What its confinement refused it, as far as it said so itself.
+    fn refusal(&mut self) -> Option<String> {
+        let said = self.said.read().ok()?;
+        let Launch { process, folder, workdir, opened, .. } = self.launch;
+        let places: Vec<&Path> = [folder].into_iter().chain(workdir).chain(opened).map(PathBuf::as_path).collect();
+        confine::refusal(process, &places, workdir.as_ref().unwrap_or(folder), &said)
     }
 }

@@ -65,16 +65,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for a step. Paths that are not absolute are seen from `home`.
-    pub fn new(
-        asked: &Workspace,
-        policy: &Workspaces,
-        (home, root): (&Path, &Path),
-        (task, step): (&str, &str),
-    ) -> Self {
-        let folder = policy.folder.as_ref().map_or_else(|| root.join(FOLDER), |folder| home.join(folder));
+    /// The plan for a step. Paths that are not absolute are relative to the root.
+    pub fn new(asked: &Workspace, policy: &Workspaces, root: &Path, (task, step): (&str, &str)) -> Self {
+        let folder = policy.folder.as_ref().map_or_else(|| root.join(FOLDER), |folder| meant(folder, root));
         Self {
-            repository: home.join(&asked.git),
+            repository: meant(Path::new(&asked.git), root),
             reference: asked.reference.clone(),
             branch: asked.branch.clone().unwrap_or_else(|| format!("relaymesh/{task}/{step}")),
             folder: folder.join(task).join(step),
@@ -83,16 +78,38 @@ impl Plan {
         }
     }
 
+    /// The same in the repository's own folder, if there is a repository: whoever names one of its folders means it. The error is for
+    /// people; another attempt would find the same.
+    pub fn in_repository(mut self) -> Result<Self, String> {
+        let top = git(&self.repository, ["rev-parse", "--show-toplevel"]);
+        let found = match top {
+            Ok(top) if !top.is_empty() => PathBuf::from(top),
+            // A bare one has no working tree.
+            _ => self.common().map(|_| self.repository.clone())?,
+        };
+        self.repository = found.canonicalize().unwrap_or(found);
+        Ok(self)
+    }
+
+    /// Where the repository keeps its objects and branches.
+    fn common(&self) -> Result<PathBuf, String> {
+        let common = git(&self.repository, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        common.map(PathBuf::from).map_err(|words| {
+            let at = self.repository.display();
+            if self.repository.is_dir() {
+                format!("`{at}` (`workspace.git`) is not a usable git repository: {words}")
+            } else {
+                format!(
+                    "the repository `{at}` (`workspace.git`) does not exist: give an absolute path, or one relative to the root"
+                )
+            }
+        })
+    }
+
     /// Makes the worktree, or finds the one that an earlier attempt left. The error is for people.
     pub fn make(&self) -> Result<Tree, String> {
         let repository = &self.repository;
-        let common = git(repository, ["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|words| {
-            format!(
-                "`{}` is not a usable git repository: {words}. Check the path in `workspace.git`",
-                repository.display()
-            )
-        })?;
-        let common = PathBuf::from(common);
+        let common = self.common()?;
         if self.folder.join(".git").exists() {
             return self.found(common);
         }
@@ -141,6 +158,23 @@ impl Plan {
             )
         })
     }
+}
+
+/// The path that these words mean: relative to the root, like every path in `agents.toml`. Until 0048 it was relative to the folder that
+/// contains the root; what is only there is still found there.
+fn meant(path: &Path, root: &Path) -> PathBuf {
+    let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let here = root.join(path);
+    match root.parent().map(|home| home.join(path)) {
+        Some(before) if !here.exists() && before.exists() => before,
+        Some(_) | None => here,
+    }
+}
+
+/// Whether `workspace.git` of a step names a repository. The error is for people.
+pub fn check(repository: &str, root: &Path) -> Result<(), String> {
+    let asked = Workspace { git: repository.to_owned(), reference: None, branch: None };
+    Plan::new(&asked, &Workspaces::default(), root, ("", "")).common().map(drop)
 }
 
 /// A worktree that is there.
@@ -262,7 +296,7 @@ mod tests {
             let own = |text: Option<&str>| text.map(str::to_owned);
             let asked = Workspace { git: "repo".to_owned(), reference: own(reference), branch: own(branch) };
             let home = self.folder.path();
-            Plan::new(&asked, &Workspaces::default(), (home, &home.join("root")), ("tsk_1", step))
+            Plan::new(&asked, &Workspaces::default(), &home.join("root"), ("tsk_1", step))
         }
     }
 
@@ -311,6 +345,28 @@ mod tests {
     }
 
     #[test]
+    fn a_relative_path_is_seen_from_the_root_and_then_from_the_folder_around_it() {
+        let rig = Rig::new();
+        let root = rig.folder.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let found = |git: &str| {
+            let asked = Workspace { git: git.to_owned(), reference: None, branch: None };
+            check(git, &root)?;
+            Plan::new(&asked, &Workspaces::default(), &root, ("tsk_1", "a")).in_repository().map(|plan| plan.repository)
+        };
+        let repository = rig.repository().canonicalize().unwrap();
+        assert_eq!(found("../repo").unwrap(), repository);
+        assert_eq!(found("repo").unwrap(), repository, "as it was written before");
+        fs::create_dir(rig.repository().join("src")).unwrap();
+        assert_eq!(found("../repo/src").unwrap(), repository, "one repository has one name, so one lock");
+        assert!(found("../nowhere").unwrap_err().contains("relative to the root"));
+        let inside = root.join("repo");
+        fs::create_dir(&inside).unwrap();
+        git(&inside, ["init", "--quiet", "--bare"]).unwrap();
+        assert_eq!(found("repo").unwrap(), inside.canonicalize().unwrap(), "a bare one has no top");
+    }
+
+    #[test]
     fn conflicts_are_explained() {
         let rig = Rig::new();
         let held = rig.plan(None, Some("topic"), "a").make().unwrap();
@@ -321,6 +377,8 @@ mod tests {
         assert!(error.contains("`no-such` is not a branch, tag or commit"), "{error}");
         let mut plan = rig.plan(None, None, "d");
         plan.repository = rig.folder.path().join("nowhere");
+        assert!(plan.make().unwrap_err().contains("does not exist: give an absolute path"), "{:?}", plan.make());
+        plan.repository = rig.folder.path().to_owned();
         assert!(plan.make().unwrap_err().contains("is not a usable git repository"), "{:?}", plan.make());
         git(&rig.folder.path().join("root/workspaces/tsk_1/a"), ["checkout", "--quiet", "-b", "elsewhere"]).unwrap();
         let error = rig.plan(None, Some("topic"), "a").make().unwrap_err();

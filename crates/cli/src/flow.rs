@@ -81,6 +81,18 @@ impl Flow {
         Ok(self)
     }
 
+    /// Whether the repositories are there that its steps work in. A mistake is shown where it is.
+    pub(crate) fn check_workspaces(&self, root: &Path) -> Result<(), Error> {
+        for step in &self.request.steps {
+            let Some(workspace) = &step.workspace else { continue };
+            relaymesh_agents::workspace::check(&workspace.git, root).map_err(|why| {
+                let at = self.source.as_ref().and_then(|(file, text)| text_place(text, file, &workspace.git));
+                bad_flow(&format!("step `{}`: {why}", step.id)).at(at)
+            })?;
+        }
+        Ok(())
+    }
+
     /// The request as it stands on the log; a mistake is shown where it is.
     pub(crate) fn prepare(
         &self,

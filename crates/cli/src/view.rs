@@ -13,8 +13,20 @@ const CELL_CHARS_MAX: usize = 60;
 /// How much of a command line it shows: what runs matters more than that it fits.
 const COMMAND_CHARS_MAX: usize = 240;
 
+/// Prints the task for people. If something is cut, a note says so.
+pub(crate) fn print(task: &Shown, history: bool) {
+    let text = to_text(task, history);
+    output::line(&text);
+    if text.contains('…') {
+        let task = task.task;
+        output::note(&format!(
+            "texts that end in … are cut: `relaymesh task result {task} STEP` prints a result, `--json` shows everything"
+        ));
+    }
+}
+
 /// The task for people.
-pub(crate) fn to_text(task: &Shown, history: bool) -> String {
+fn to_text(task: &Shown, history: bool) -> String {
     let age = time::span(time::now_ms().saturating_sub(task.created_ms));
     let facts = [
         ("task", task.task.to_string()),

@@ -99,3 +99,17 @@ fn of_two_who_decide_at_once_one_is_refused() {
     let waited = house.run(&["task", "wait", &id]);
     assert_eq!(waited.code, if codes[0] == 0 { 0 } else { 10 }, "what was decided is what happens: {}", waited.stderr);
 }
+
+#[test]
+fn the_input_that_is_asked_about_is_shown_as_the_step_will_get_it() {
+    let mesh = Mesh::new();
+    let flow = "name: publish\nsteps:\n  - {id: draft, agent: echo, input: {title: Relay, parts: [1, 2]}}\n  \
+                - {id: publish, agent: echo, approve: Publish?, input: {text: 'Load ${{ length(steps.draft.result.parts) }} \
+                parts of ${{ steps.draft.result.title }}'}}\n";
+    let id = asking(&mesh, flow);
+    let shown = mesh.run(&["approvals", "show", &id, "--json"]).json();
+    assert_eq!(shown["input"]["text"], "Load 2 parts of Relay", "{shown}");
+    assert!(shown["input_note"].is_null(), "{shown}");
+    assert_eq!(mesh.run(&["approve", &id, "--yes"]).code, 0);
+    assert_eq!(mesh.run(&["task", "wait", &id]).json()["text"], "Load 2 parts of Relay");
+}

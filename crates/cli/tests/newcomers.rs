@@ -20,7 +20,12 @@ fn agent_add_makes_the_root_and_agent_test_says_that_there_is_none() {
 fn an_inbox_agent_is_added_like_any_other() {
     let mesh = Mesh::new();
     let added = mesh.run(&["agent", "add", "reviews", "--inbox", "--about", "a program elsewhere"]);
-    assert!(added.code == 0 && added.stdout.contains("relaymesh agent token create"), "{}{}", added.stdout, added.stderr);
+    assert!(
+        added.code == 0 && added.stdout.contains("relaymesh agent token create"),
+        "{}{}",
+        added.stdout,
+        added.stderr
+    );
     let agents: Value = mesh.run(&["agent", "list", "--json"]).json();
     let kind = agents.as_array().unwrap().iter().find(|agent| agent["name"] == "reviews").map(|agent| &agent["kind"]);
     assert_eq!(kind, Some(&json!("inbox")));
@@ -109,4 +114,76 @@ fn the_result_of_a_task_or_a_step_is_printed_whole() {
     assert_eq!(done, "[1]");
     let newest = mesh.run(&["task", "list", "--json", "--limit", "1"]).json()["task"].as_str().unwrap().to_owned();
     assert_eq!(mesh.run(&["task", "result", &newest]).json(), json!([1]));
+}
+
+#[test]
+fn a_refused_write_names_the_path_and_writable() {
+    use relaymesh_agents::confine::{Level, machine};
+    if machine().level == Level::None {
+        assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "agents are not confined");
+        eprintln!("SKIPPED: agents are not confined here");
+        return;
+    }
+    let mesh = Mesh::new();
+    let outside = mesh.folder.path().canonicalize().unwrap().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let file = outside.join("out.txt").display().to_string();
+    let script = format!("echo x > {file}");
+    assert_eq!(mesh.run(&["agent", "add", "writer", "--max-attempts", "1", "--command", "sh", "-c", &script]).code, 0);
+    let said = mesh.run(&["submit", "--agent", "writer", "--wait"]);
+    assert_ne!(said.code, 0);
+    assert!(said.stderr.contains("`writable` in agents.toml") && said.stderr.contains(&file), "{}", said.stderr);
+    let agents = mesh.root().join("agents.toml");
+    let text = std::fs::read_to_string(&agents).unwrap();
+    std::fs::write(&agents, format!("{text}writable = [\"../outside\"]\n")).unwrap();
+    let said = mesh.run(&["submit", "--agent", "writer", "--wait", "--new"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "x\n");
+}
+
+#[test]
+fn the_model_of_codex_is_the_one_of_its_configuration() {
+    let mesh = Mesh::new();
+    let home = mesh.folder.path().canonicalize().unwrap().join("codex");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(home.join("config.toml"), "model = \"gpt-of-the-config\"\n").unwrap();
+    assert_eq!(mesh.run(&["init"]).code, 0);
+    let script = "cat > /dev/null\n\
+        echo '{\"type\":\"thread.started\",\"thread_id\":\"t\"}'\n\
+        echo '{\"type\":\"item.completed\",\"item\":{\"id\":\"i\",\"type\":\"agent_message\",\"text\":\"pong\"}}'\n\
+        echo '{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"cached_input_tokens\":0,\"output_tokens\":1}}'\n";
+    std::fs::write(mesh.root().join("codex.sh"), script).unwrap();
+    let set = format!("CODEX_HOME={}", home.display());
+    let added = mesh.run(&["agent", "add", "codex", "--tool", "codex", "--set", &set, "--command", "sh", "codex.sh"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    assert_eq!(mesh.run(&["agent", "test", "codex"]).code, 0);
+    let id = mesh.run(&["task", "list", "--json"]).json()["task"].as_str().unwrap().to_owned();
+    let found = mesh.run(&["audit", "inference", &id, "--json"]).json();
+    assert_eq!(found["snapshot"]["model"], "gpt-of-the-config", "{found}");
+}
+
+#[test]
+fn a_watch_without_a_terminal_says_that_it_still_waits_and_how_to_approve() {
+    let house = House::new();
+    let flow = "name: release\nsteps:\n  - {id: deploy, agent: echo, input: 1, approve: Deploy?}\n";
+    let mut run = house.start(&["run", house.0.file("flow.yaml", flow), "--watch"]);
+    let mut heard = String::new();
+    while !heard.contains("still waiting; Ctrl-C stops waiting, not the task") {
+        assert_ne!(run.stderr.read_line(&mut heard).unwrap(), 0, "it ended: {heard}");
+    }
+    let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
+    assert!(heard.contains(&format!("`relaymesh approve {task} deploy`")), "{heard}");
+    assert_eq!(house.run(&["approve", &task, "--yes"]).code, 0);
+    assert_eq!(run.end(), 0);
+}
+
+#[test]
+fn a_wait_for_an_ended_task_says_how_long_the_task_took() {
+    let mesh = Mesh::new();
+    let id = mesh.submit(&["--agent", "sleep", "--input", "{\"ms\": 120}"]);
+    assert_eq!(mesh.run(&["task", "wait", &id]).code, 0);
+    let again = mesh.run(&["task", "wait", &id]);
+    let took = again.stderr.trim_end().rsplit_once(" in ").unwrap().1;
+    let ms = took.strip_suffix(" ms").map(|ms| ms.parse::<u64>().unwrap());
+    assert!(ms.is_none_or(|ms| ms >= 120), "{}", again.stderr);
 }

@@ -114,3 +114,25 @@ fn a_tree_is_kept_on_failure_and_the_retry_goes_on_in_it_also_after_a_kill() {
     house.run(&["task", "cancel", &failing]);
     assert!(kept.exists());
 }
+
+#[test]
+fn a_repository_that_does_not_exist_fails_the_check_and_the_first_attempt() {
+    let house = house("true\n");
+    let flow = |git: &str| {
+        let step = json!({ "id": "fix", "agent": "mender", "input": 1, "workspace": { "git": git } });
+        json!({ "name": "mend", "steps": [step] }).to_string()
+    };
+    let checked = house.run(&["flow", "check", house.0.file("f.json", &flow("../nowhere"))]);
+    assert!(checked.code == 2 && checked.stderr.contains("(`workspace.git`) does not exist"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("f.json:1:"), "{}", checked.stderr);
+    let ran = house.run(&["run", "f.json"]);
+    assert!(ran.code == 10 && ran.stderr.contains("relative to the root"), "{}", ran.stderr);
+    let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
+    let step = &house.json(&["task", "show", &task])["steps"][0];
+    assert_eq!((&step["attempt"], &step["status"]), (&json!(1), &json!("FAILED")), "no attempts are wasted: {step}");
+    // Relative to the root, as `folder` and `writable` are; and as it was written before.
+    for git in ["../repo", "repo"] {
+        let said = house.run(&["flow", "check", house.0.file("f.json", &flow(git))]);
+        assert_eq!(said.code, 0, "{git}: {}", said.stderr);
+    }
+}

@@ -33,9 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What makes the working tree of this attempt.
 pub(crate) fn prepare(handle: &Handle, work: &Work, asked: &Workspace, agents: &Agents, root: &Path) -> Prepare {
-    let home = root.parent().unwrap_or(root);
     let task = work.hold.step.task.to_string();
-    let plan = Plan::new(asked, agents.workspaces(), (home, root), (&task, work.name.as_str()));
+    let plan = Plan::new(asked, agents.workspaces(), root, (&task, work.name.as_str()));
     let want = Want {
         handle: handle.clone(),
         namespace: work.namespace.clone(),
@@ -45,8 +44,9 @@ pub(crate) fn prepare(handle: &Handle, work: &Work, asked: &Workspace, agents: &
     };
     Box::new(move || {
         let failed = |error: String| End::Failed { error, retryable: true };
-        let repository = plan.repository.canonicalize().unwrap_or_else(|_| plan.repository.clone());
-        let guard = want.lock(&repository, &plan.branch).map_err(failed)?;
+        // Where there is no repository now there is none at the next attempt.
+        let plan = plan.in_repository().map_err(|error| End::Failed { error, retryable: false })?;
+        let guard = want.lock(&plan.repository, &plan.branch).map_err(failed)?;
         let tree = plan.make().map_err(failed)?;
         Ok(Place { tree, guard: Box::new(guard) })
     })

@@ -10,6 +10,7 @@
 
 #[cfg(target_os = "linux")]
 mod reads;
+mod refusal;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(not(target_os = "linux"))]
@@ -17,8 +18,9 @@ mod sandbox;
 mod sandbox;
 mod state;
 
+pub(crate) use refusal::refusal;
 pub(crate) use sandbox::{Sandbox, SandboxBuilder, protect_daemon};
-pub(crate) use state::{expand, own_folders};
+pub(crate) use state::{configuration, expand, own_folders};
 
 use crate::agent::Process;
 use serde::{Deserialize, Deserializer, de};

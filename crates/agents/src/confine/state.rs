@@ -49,6 +49,15 @@ fn home(set: &BTreeMap<String, String>) -> Option<PathBuf> {
     set.get("HOME").map(PathBuf::from).or_else(usual).filter(|home| home.is_absolute())
 }
 
+/// The file with the configuration of the agent's tool, if it has one that says which model it uses.
+pub(crate) fn configuration(process: &Process) -> Option<PathBuf> {
+    if process.tool()?.tool != Tool::Codex {
+        return None;
+    }
+    let folder = variable(process, "CODEX_HOME").or_else(|| Some(home(&process.set)?.join(".codex")))?;
+    Some(folder.join("config.toml"))
+}
+
 /// The path that this word of `writable` means: `~` is the agent's home folder, and what is relative is beside `agents.toml`.
 pub(crate) fn expand(word: &str, set: &BTreeMap<String, String>, beside: &Path) -> Result<PathBuf, String> {
     let missing = || format!("`{word}` in `writable` needs the variable HOME");

@@ -4,6 +4,26 @@ use super::{Event, Said, Stop, limit, number, text};
 use jiff::Zoned;
 use serde_json::Value;
 
+/// The model that a run uses whose entry names none: what its words say, and otherwise its configuration (`config.toml`).
+pub(super) fn model(words: &[String], config: &str) -> Option<String> {
+    let value_of = |short: &str, long: &str| {
+        let values = words.iter().zip(words.iter().skip(1).map(Some).chain([None])).filter_map(|(word, next)| {
+            let joined = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+            joined.or_else(|| next.filter(|_| word == short || word == long).map(String::as_str))
+        });
+        values.last().map(str::to_owned)
+    };
+    let overridden = words.iter().rev().find_map(|word| {
+        let (name, value) = word.strip_prefix("--config=").unwrap_or(word).split_once('=')?;
+        (name.trim() == "model").then(|| value.trim().trim_matches('"').to_owned())
+    });
+    let config: toml::Table = toml::from_str(config).unwrap_or_default();
+    let text = |table: &toml::Table, name: &str| Some(table.get(name)?.as_str()?.to_owned());
+    let profile = value_of("-p", "--profile").or_else(|| text(&config, "profile"));
+    let of_profile = || text(config.get("profiles")?.get(profile.as_deref()?)?.as_table()?, "model");
+    value_of("-m", "--model").or(overridden).or_else(of_profile).or_else(|| text(&config, "model"))
+}
+
 pub(super) fn read(value: &Value, said: &mut Said, now: &Zoned) -> Option<Vec<Event>> {
     Some(match text(value, "/type")? {
         "thread.started" => {
@@ -67,4 +87,29 @@ fn item(value: &Value, said: &mut Said, is_over: bool) -> Option<Vec<Event>> {
 fn paths(item: &Value) -> String {
     let changes = item["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
     changes.iter().filter_map(|change| text(change, "/path")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_what_the_words_say_then_the_profile_then_the_configuration() {
+        let config = "model = \"usual\"\n[profiles.deep]\nmodel = \"thorough\"\n";
+        for (words, config, expected) in [
+            ("", config, Some("usual")),
+            ("-s read-only", config, Some("usual")),
+            ("--profile deep", config, Some("thorough")),
+            ("-p nowhere", config, Some("usual")),
+            ("-m given -p deep", config, Some("given")),
+            ("--model=given", config, Some("given")),
+            ("-c model=\"given\" -c other=1", config, Some("given")),
+            ("", "profile = \"deep\"\n[profiles.deep]\nmodel = \"thorough\"\n", Some("thorough")),
+            ("", "", None),
+            ("-m", "this is = no [toml", None),
+        ] {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(model(&words, config).as_deref(), expected, "{words:?}");
+        }
+    }
 }

@@ -56,6 +56,16 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The model that a run uses, if that is known before it says so; `config` is the tool's own configuration.
+    pub(crate) fn used_model(&self, config: impl FnOnce() -> Option<String>) -> Option<String> {
+        match self.tool {
+            Tool::Codex if self.model.is_none() => codex::model(&self.args, &config().unwrap_or_default()),
+            Tool::Codex | Tool::Claude | Tool::Gemini | Tool::Opencode | Tool::Aider | Tool::Generic => {
+                self.model.clone()
+            }
+        }
+    }
+
     /// Whether its prompt is its last word, where others can see it.
     pub(crate) fn is_prompted_by_argument(&self) -> bool {
         self.generic.as_ref().is_some_and(|generic| generic.prompt == Prompt::Argument)

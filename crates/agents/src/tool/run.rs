@@ -220,10 +220,10 @@ impl Run {
     }
 
     /// What it is asked, for whoever looks at it later.
-    pub(crate) fn asked(&mut self, prompt: &str, setup: &Setup) {
+    pub(crate) fn asked(&mut self, prompt: &str, setup: &Setup, model: Option<String>) {
         let word = |name: &str, value: Value| (name.to_owned(), value);
         self.asked.prompt = prompt.into();
-        self.asked.model = setup.model.clone().unwrap_or_default();
+        self.asked.model = model.unwrap_or_default();
         self.asked.parameters = Map::from_iter([
             word("tool", self.transcript.tool.program().into()),
             word("args", setup.args.clone().into()),

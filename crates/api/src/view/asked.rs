@@ -1,21 +1,28 @@
 //! What a step asks of a person, with all that one should know before deciding.
 
-use super::export;
+use super::{content, export};
 use crate::{
     error::{Code, Error},
     lookup,
 };
 use relaymesh_core::{
+    expr::{References, StepValue, Values, template},
     hash::Hash,
     id::{StepId, TaskId},
     name::Name,
     op::Op,
-    task::{Status, Step, Task, TaskRows, spec::Ask},
+    task::{
+        Status, Step, Task, TaskRows,
+        spec::{Ask, INPUT_PLACE},
+    },
 };
-use relaymesh_store::{Reader, TaskFilter};
+use relaymesh_store::{ContentKey, Reader, TaskFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
+
+/// The most that is read to work out an input for people.
+const FILLED_BYTES_MAX: u64 = 1 << 20;
 
 /// A step's request for approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -117,6 +124,36 @@ impl Asked {
             input: export::given(reader, rows, index)?,
             submitter: submitter(reader, rows.task.key)?,
         })
+    }
+
+    /// The same with the references in its input worked out, so that a person sees what the step will be given: all steps that it refers to
+    /// have ended by the time it asks. What is long, or belongs to an item of a list, is left as it is, with its note.
+    pub fn filled(self, reader: &mut (impl Reader + ?Sized), rows: &TaskRows) -> Result<Self, Error> {
+        let index = usize::from(self.step.index);
+        let spec = &rows.steps[index].spec;
+        let mut found = References::default();
+        let is_plain = !spec.is_templated() || spec.foreach().is_some() || spec.item().is_some();
+        if is_plain || template::references(&self.input.0, &mut found).is_err() {
+            return Ok(self);
+        }
+        let referred: Vec<&Step> = rows.steps.iter().filter(|step| found.steps.contains(&step.spec.name)).collect();
+        let given = rows.task.input.filter(|_| !found.input.is_empty());
+        let lengths = referred.iter().filter_map(|step| step.result).chain(given).map(|named| u64::from(named.len));
+        if lengths.sum::<u64>() > FILLED_BYTES_MAX {
+            return Ok(self);
+        }
+        let mut values = Values::default();
+        if let Some(named) = given {
+            let what = || format!("the input of {}", rows.task.id);
+            values.input = content(reader, ContentKey::new(rows.task.key, INPUT_PLACE), named, what)?;
+        }
+        for step in referred {
+            let result = super::result(reader, step)?.unwrap_or_default();
+            values.steps.insert(step.spec.name.clone(), StepValue { result, status: step.status });
+        }
+        // What cannot be worked out fails the step when it runs, and says why.
+        let filled = template::fill(self.input.0.clone(), &values).ok().map(|value| (value, None));
+        Ok(Self { input: filled.unwrap_or(self.input), ..self })
     }
 
     /// The same as it is shown.

@@ -24,7 +24,11 @@ use std::{
 const FLOWS: [(&str, &str, &str); 5] = [
     (FIRST, "steps in a diamond", include_str!("../../../../examples/hello.yaml")),
     ("retry", "a step that fails twice, then succeeds", include_str!("../../../../examples/retry.yaml")),
-    ("compensate", "a step fails for good; earlier work is undone", include_str!("../../../../examples/compensate.yaml")),
+    (
+        "compensate",
+        "a step fails for good; earlier work is undone",
+        include_str!("../../../../examples/compensate.yaml"),
+    ),
     ("foreach", "one step for each item of a list, and a condition", include_str!("../../../../examples/foreach.yaml")),
     ("approval", "a person decides before a step runs", include_str!("../../../../examples/approval.yaml")),
 ];
@@ -149,6 +153,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             let flow = flow::read(flow, Some(&agents::read(&context.root)?))?;
             let flow = if input.is_some() { flow.given(input.as_deref())? } else { flow };
             let prepared = flow.prepare(&context.namespace, None, 0)?;
+            flow.check_workspaces(&context.root)?;
             checked(&flow.request, &prepared, context);
         }
         Command::Graph { flow, format } => {

@@ -40,7 +40,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
         let index = lookup::step(&rows, &step)?.0;
-        Ok(json!(Asked::load(reader, &rows, index)?.shown()))
+        Ok(json!(Asked::load(reader, &rows, index)?.filled(reader, &rows)?.shown()))
     });
     Ok(Said(found.await?))
 }

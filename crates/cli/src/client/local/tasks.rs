@@ -98,7 +98,7 @@ impl Tasks for Local<'_> {
         self.read(|reader| {
             let rows = rows(reader, task)?;
             let index = lookup::step(&rows, step)?.0;
-            Ok(Asked::load(reader, &rows, index)?.shown())
+            Ok(Asked::load(reader, &rows, index)?.filled(reader, &rows)?.shown())
         })
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         match serde_json::from_value::<Shown>(document.clone()) {
             _ if context.json => output::value(&document),
             Ok(task) => {
-                output::line(&view::to_text(&task, true));
+                view::print(&task, true);
                 output::note(&format!("  next: retry it with `relaymesh dead redrive {}`", task.task));
             }
             Err(_) => show_message(&document),

@@ -27,14 +27,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if context.json {
         output::value(&json!(shown));
     } else {
-        let text = view::to_text(&shown, args.history);
-        output::line(&text);
-        if text.contains('…') {
-            let task = shown.task;
-            output::note(&format!(
-                "texts that end in … are cut: `relaymesh task result {task} STEP` prints a result, `--json` shows everything"
-            ));
-        }
+        view::print(&shown, args.history);
     }
     Ok(Exit::Done)
 }

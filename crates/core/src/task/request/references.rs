@@ -45,7 +45,7 @@ pub(super) fn check(request: &Request) -> Result<Vec<Found>, Error> {
 fn check_step(request: &Request, step: &StepRequest) -> Result<Found, Error> {
     let templated = step.input.as_ref().is_some_and(template::is_template);
     if let Some(ask) = step.approve.as_ref().filter(|ask| ask.text.contains("${{")) {
-        let why = "a question cannot refer to anything: what is asked must be known when it is submitted".to_owned();
+        let why = "a question cannot refer to anything: it must be known when the flow is submitted. Refer to results in the step's `input`, which is shown with the question".to_owned();
         return Err(BadReference {
             step: step.id.clone(),
             field: "approve",
