@@ -8,8 +8,9 @@ use crate::{
     pool::{Launch, Orders},
     process::Begun,
     ran::Ran,
-    redact::Redactor,
+    redact::{Redactor, clean_ended},
     schema,
+    secret::Secret,
     spawn::Child,
     tool::Run,
     tree,
@@ -54,6 +55,8 @@ pub(crate) struct Watch<'a> {
     child: Child,
     result: Tap,
     said: Tap,
+    /// What nobody may see of it.
+    secrets: Vec<Secret>,
     /// The run of the agent tool that it is, if it is one.
     run: Option<Run>,
     /// What runs, for people.
@@ -86,6 +89,7 @@ impl<'a> Watch<'a> {
             child: started.child,
             result,
             said,
+            secrets,
             run,
             ran,
             launch,
@@ -252,6 +256,7 @@ impl<'a> Watch<'a> {
             (None, Some(end)) => end.into(),
             (None, None) => self.held_to_its_schema(status).into(),
         };
+        let ended = clean_ended(ended, &self.secrets);
         if self.launch.process.tool().is_some() || !matches!(ended.end, End::Done { .. }) {
             // A short result is kept as the result; anything else is in the file alone.
             self.result.go_live();
