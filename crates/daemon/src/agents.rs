@@ -22,7 +22,8 @@ pub fn read(root: &Path) -> Result<Agents, Error> {
 
 /// The name in this line, or the head of a table.
 fn shown_line(line: &str) -> String {
-    let is_head = line.trim_start().starts_with('[') && line.trim_end().ends_with(']') && !line.contains(['"', '\'', ',']);
+    let is_head =
+        line.trim_start().starts_with('[') && line.trim_end().ends_with(']') && !line.contains(['"', '\'', ',']);
     let shown = match line.split_once('=') {
         Some((name, _)) => format!("{name}= …"),
         None if is_head => line.to_owned(),

@@ -10,8 +10,10 @@ use crate::{
 use relaymesh_core::{id::ThreadId, op::Scope};
 use relaymesh_runtime::{
     driver::{Command, LifeCommand},
+    root_clock::RootClock,
     upkeep::{self, Retention},
 };
+use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 
@@ -46,7 +48,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let scopes = args.ids.iter().map(|text| scope(&mut reader, text)).collect::<Result<Vec<_>, _>>()?;
     let kept = settings::current(context)?.settings.retention();
     let retention = Retention { done_retention_days: args.days.unwrap_or(kept.done_retention_days), ..kept };
-    let until_ms = retention.purge_until_ms(time::now_ms());
+    let newest_ms = reader.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
+    let clock = RootClock::glance(&context.root, newest_ms);
+    if let (true, Some(problem)) = (scopes.is_empty(), clock.problem()) {
+        output::note(&format!("warning: {problem}"));
+    }
+    let until_ms = retention.purge_until_ms(clock.aged_ms());
     confirm(args.yes, || match scopes.len() {
         0 => format!("everything that ended before {}", time::rfc3339(until_ms)),
         count => format!("{count} tasks or threads"),

@@ -7,7 +7,6 @@ use crate::{
         desk::blocking,
         json::{Json, Said},
     },
-    time,
     view::agent,
 };
 use relaymesh_core::{name::Name, namespace::DEFAULT};
@@ -74,7 +73,7 @@ pub(super) async fn register(house: State, came: Came, Json(body): Json<Register
     let default = || DEFAULT.parse().map_err(|_| unexpected());
     let namespace = body.namespace.map_or_else(default, Ok)?;
     let name: Name = format!("agent.{agent}").chars().take(64).collect::<String>().parse().map_err(|_| unexpected())?;
-    let (keys, now_ms) = (Arc::clone(&house), time::now_ms());
+    let (keys, now_ms) = (Arc::clone(&house), house.keys.now_ms());
     let grant = Grant { scope: Scope::Agent, namespaces: Some(vec![namespace.clone()]), agent: Some(agent.clone()) };
     let until_ms = now_ms + TOKEN_MS;
     let token_name = name.clone();
