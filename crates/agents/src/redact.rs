@@ -1,24 +1,47 @@
 //! Taking secrets out of what a process says, as it says it.
 //!
 //! Output comes in pieces, and a secret may lie across two of them. So the end of a piece is held back as long as it may be the
-//! beginning of a secret, and not a byte longer: whoever follows the output sees it at once. Besides the text itself, the forms
-//! in which it is often printed are known: within a JSON text, in base64 (whatever stands before it, as a user's name does), in hexadecimal digits,
-//! as a part of a URL, and each long line of one that has several.
+//! beginning of a secret, and not a byte longer: whoever follows the output sees it at once. A secret is found however it is escaped
+//! (`escape.rs`: JSON of any language, percent-encoding, HTML, a shell, and these in each other), in base64 and in hexadecimal digits
+//! (`forms.rs`), and each long line of one that has several is found alone.
+//!
+//! It must not make a long output slow: most bytes begin neither an escape nor a secret, and a table says so at once.
 //! A process that wants to get a secret out can: this is against accidents.
 
-use crate::secret::{HIDDEN, Secret};
+mod escape;
+mod forms;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    end::{End, Ended},
+    secret::{HIDDEN, Secret},
+};
+use escape::{Readings, is_special, readings};
+use forms::{PATTERN_BYTES_MIN, forms};
+use relaymesh_core::content::Media;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use zeroize::Zeroizing;
-
-/// Shorter texts would be found by accident.
-const PATTERN_BYTES_MIN: usize = 8;
 
 /// Takes secrets out of a stream.
 #[derive(Default)]
 pub(crate) struct Redactor {
     /// Longest first, so that the whole of a secret goes before a part of it.
     patterns: Vec<Zeroizing<Vec<u8>>>,
+    /// The patterns that begin with each byte, in the same order. Empty if there are no patterns.
+    beginning: Vec<Vec<usize>>,
     held: Zeroizing<Vec<u8>>,
+}
+
+/// Whether a secret stands at some place.
+enum Verdict {
+    No,
+    /// It does, up to here.
+    Whole(usize),
+    /// The text ends before that is known. So many bytes of a pattern were found.
+    Begun(usize),
 }
 
 impl Redactor {
@@ -26,7 +49,11 @@ impl Redactor {
         let forms: BTreeSet<Vec<u8>> = secrets.iter().flat_map(|secret| forms(secret.expose())).collect();
         let mut patterns: Vec<Zeroizing<Vec<u8>>> = forms.into_iter().map(Zeroizing::new).collect();
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.len()));
-        Self { patterns, held: Zeroizing::default() }
+        let mut beginning = vec![Vec::new(); if patterns.is_empty() { 0 } else { 256 }];
+        for (index, pattern) in patterns.iter().enumerate() {
+            beginning[usize::from(pattern[0])].push(index);
+        }
+        Self { patterns, beginning, held: Zeroizing::default() }
     }
 
     /// Whether there is anything to take out.
@@ -43,22 +70,23 @@ impl Redactor {
         let mut clean = Vec::with_capacity(self.held.len());
         let mut at = 0;
         while at < self.held.len() {
-            let rest = &self.held[at..];
+            let plain = self.held[at..].iter().take_while(|byte| !self.may_begin(**byte)).count();
+            clean.extend_from_slice(&self.held[at..at + plain]);
+            at += plain;
+            if at == self.held.len() {
+                break;
+            }
             // A longer one that may still come goes before a shorter one that is here.
-            let next = self.patterns.iter().find(|pattern| {
-                let shared = pattern.len().min(rest.len());
-                pattern[..shared] == rest[..shared]
-            });
-            match next {
-                None => {
-                    clean.push(rest[0]);
+            match self.first(at, |verdict| !matches!(verdict, Verdict::No)) {
+                Verdict::No => {
+                    clean.push(self.held[at]);
                     at += 1;
                 }
-                Some(pattern) if pattern.len() <= rest.len() => {
+                Verdict::Whole(end) => {
                     clean.extend_from_slice(HIDDEN.as_bytes());
-                    at += pattern.len();
+                    at = end;
                 }
-                Some(_) => break,
+                Verdict::Begun(_) => break,
             }
         }
         self.held.drain(..at);
@@ -68,162 +96,180 @@ impl Redactor {
     /// What is left when nothing more comes. The beginning of a secret that was cut short is hidden as well, if it is long.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         let mut clean = Vec::new();
-        let mut held = std::mem::take(&mut self.held);
-        while !held.is_empty() {
+        let mut at = 0;
+        while at < self.held.len() {
             // Nothing longer comes any more: what is here in full counts now, unless all that is left begins a longer one.
-            let whole = self.patterns.iter().find(|pattern| held.starts_with(pattern)).map(|pattern| pattern.len());
-            let begun =
-                held.len() >= PATTERN_BYTES_MIN && self.patterns.iter().any(|pattern| pattern.starts_with(&held));
-            let gone = match (whole, begun) {
-                (_, true) => held.len(),
-                (Some(length), false) => length,
-                (None, false) => {
-                    clean.push(held[0]);
-                    held.drain(..1);
-                    continue;
-                }
+            let is_begun =
+                |verdict: &Verdict| matches!(verdict, Verdict::Begun(length) if *length >= PATTERN_BYTES_MIN);
+            let gone = match self.first(at, is_begun) {
+                Verdict::Begun(_) => Some(self.held.len()),
+                _ => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_))) {
+                    Verdict::Whole(end) => Some(end),
+                    _ => None,
+                },
             };
-            clean.extend_from_slice(HIDDEN.as_bytes());
-            held.drain(..gone);
+            match gone {
+                Some(end) => {
+                    clean.extend_from_slice(HIDDEN.as_bytes());
+                    at = end;
+                }
+                None => {
+                    clean.push(self.held[at]);
+                    at += 1;
+                }
+            }
         }
+        self.held = Zeroizing::default();
         clean
     }
-}
 
-/// The forms in which a secret is known again.
-fn forms(secret: &str) -> Vec<Vec<u8>> {
-    let lines = secret.lines().map(str::trim).filter(|line| line.len() >= PATTERN_BYTES_MIN);
-    let mut forms: Vec<Vec<u8>> = lines.map(|line| line.as_bytes().to_vec()).collect();
-    let in_json = serde_json::Value::from(secret).to_string();
-    let hex = |digits: &[u8; 16]| {
-        let two = |byte: u8| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
-        secret.bytes().flat_map(two).collect::<Vec<u8>>()
-    };
-    forms.extend([
-        secret.as_bytes().to_vec(),
-        in_json.as_bytes()[1..in_json.len() - 1].to_vec(),
-        hex(b"0123456789abcdef"),
-        hex(b"0123456789ABCDEF"),
-        percent(secret, b"0123456789abcdef"),
-        percent(secret, b"0123456789ABCDEF"),
-    ]);
-    for last_two in [b"+/", b"-_"] {
-        forms.push(base64(secret.as_bytes(), last_two));
-        // What stands before it decides where a group of three bytes begins, and what stands behind it how the last one ends.
-        for skipped in 0..3 {
-            let rest = secret.as_bytes().get(skipped..).unwrap_or_default();
-            forms.push(base64(&rest[..rest.len() / 3 * 3], last_two));
+    /// What may be written of a text that is here in full.
+    fn whole(&mut self, text: &[u8]) -> Vec<u8> {
+        let mut clean = self.take_in(text);
+        clean.extend(self.finish());
+        clean
+    }
+
+    /// Whether a secret may begin with this byte, escaped or not.
+    fn may_begin(&self, byte: u8) -> bool {
+        is_special(byte) || !self.beginning[usize::from(byte)].is_empty()
+    }
+
+    /// The verdict on the first pattern, by length, whose verdict is like this.
+    fn first(&self, at: usize, is_wanted: impl Fn(&Verdict) -> bool) -> Verdict {
+        let text = &self.held[..];
+        let verdicts = |all: &[usize]| {
+            let mut verdicts = all.iter().map(|index| matched(&self.patterns[*index], text, at));
+            verdicts.find(&is_wanted).unwrap_or(Verdict::No)
+        };
+        if !is_special(text[at]) {
+            return verdicts(&self.beginning[usize::from(text[at])]);
+        }
+        let mut found = Readings::default();
+        readings(text, at, &mut found);
+        let mut all: Vec<usize> =
+            found.all.iter().flat_map(|reading| &self.beginning[usize::from(reading.bytes()[0])]).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        match verdicts(&all) {
+            Verdict::No if found.is_cut && is_wanted(&Verdict::Begun(0)) => Verdict::Begun(0),
+            verdict => verdict,
         }
     }
-    forms.retain(|form| form.len() >= PATTERN_BYTES_MIN);
-    forms
 }
 
-/// As a part of a URL.
-fn percent(secret: &str, digits: &[u8; 16]) -> Vec<u8> {
-    let one = |byte: u8| match byte {
-        b'-' | b'_' | b'.' | b'~' => vec![byte],
-        _ if byte.is_ascii_alphanumeric() => vec![byte],
-        _ => vec![b'%', digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]],
-    };
-    secret.bytes().flat_map(one).collect()
-}
-
-/// Without padding, so that it is found with and without.
-fn base64(bytes: &[u8], last_two: &[u8; 2]) -> Vec<u8> {
-    let digit = |six: u32| match six & 63 {
-        low @ 0..26 => b'A' + low as u8,
-        low @ 26..52 => b'a' + (low - 26) as u8,
-        low @ 52..62 => b'0' + (low - 52) as u8,
-        low => last_two[low as usize - 62],
-    };
-    let group = |three: &[u8]| {
-        let bits = three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        [18, 12, 6, 0].map(|shift| digit(bits >> shift)).into_iter().take(three.len() + 1).collect::<Vec<u8>>()
-    };
-    bytes.chunks(3).flat_map(group).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn secrets(texts: &[&str]) -> Vec<Secret> {
-        texts.iter().map(|text| Secret::new((*text).to_owned())).collect()
+/// Whether this pattern stands at this place of the text, in whatever way it is escaped.
+fn matched(pattern: &[u8], text: &[u8], at: usize) -> Verdict {
+    // Almost always it is not escaped, or it is not there.
+    let same = pattern.iter().zip(&text[at..]).take_while(|(want, have)| want == have && !is_special(**have)).count();
+    match text.get(at + same) {
+        _ if same == pattern.len() => return Verdict::Whole(at + same),
+        None => return Verdict::Begun(same),
+        Some(byte) if !is_special(*byte) => return Verdict::No,
+        Some(_) => {}
     }
-
-    /// What comes out when the text comes in pieces of this length.
-    fn in_pieces(secrets: &[Secret], text: &str, length: usize) -> String {
-        let mut redactor = Redactor::new(secrets);
-        let mut out = Vec::new();
-        for piece in text.as_bytes().chunks(length) {
-            out.extend(redactor.take_in(piece));
-        }
-        out.extend(redactor.finish());
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn a_secret_is_found_wherever_the_pieces_end() {
-        let known = secrets(&["s3cr3t-value", "s3cr3t-value-longer", "aaaaaaab"]);
-        let cases = [
-            ("a s3cr3t-value b", "a *** b"),
-            ("s3cr3t-value-longer", "***"),
-            ("s3cr3t-value-long", "***"),
-            ("s3cr3t-value-", "***"),
-            ("s3cr3t-", "s3cr3t-"),
-            ("s3cr3t-v!", "s3cr3t-v!"),
-            ("s3cs3cr3t-values3cr3t-value.", "s3c******."),
-            ("aaaaaaaaaaab", "aaaa***"),
-            ("aaaaaaaaa", "aaaaaaaaa"),
-            ("", ""),
-        ];
-        for (text, clean) in cases {
-            for length in 1..=text.len().max(1) {
-                assert_eq!(in_pieces(&known, text, length), clean, "{text} in pieces of {length}");
+    let mut waiting = vec![(same, at + same)];
+    let mut seen = BTreeSet::new();
+    let mut found = Readings::default();
+    let (mut whole, mut begun) = (None, None);
+    while let Some((index, place)) = waiting.pop() {
+        match (pattern.get(index), text.get(place)) {
+            (None, _) => whole = whole.max(Some(place)),
+            (Some(_), None) => begun = begun.max(Some(index)),
+            (Some(want), Some(byte)) if !is_special(*byte) => {
+                if want == byte {
+                    waiting.push((index + 1, place + 1));
+                }
+            }
+            (Some(_), Some(_)) => {
+                readings(text, place, &mut found);
+                if found.is_cut {
+                    begun = begun.max(Some(index));
+                }
+                for reading in &found.all {
+                    let next = (index + reading.bytes().len(), reading.next);
+                    if pattern[index..].starts_with(reading.bytes()) && seen.insert(next) {
+                        waiting.push(next);
+                    }
+                }
             }
         }
     }
+    match (whole, begun) {
+        (Some(end), _) => Verdict::Whole(end),
+        (None, Some(length)) => Verdict::Begun(length),
+        (None, None) => Verdict::No,
+    }
+}
 
-    #[test]
-    fn the_forms_of_a_secret_are_found_too() {
-        let text = "pass\"word\nwith lines ÿ>?";
-        let known = secrets(&[text]);
-        for form in [
-            "pass\\\"word\\nwith lines ÿ>?",
-            "cGFzcyJ3b3JkCndpdGggbGluZXMgw78+Pw==",
-            "cGFzcyJ3b3JkCndpdGggbGluZXMgw78-Pw",
-            "7061737322776f72640a77697468206c696e657320c3bf3e3f",
-            "7061737322776F72640A77697468206C696E657320C3BF3E3F",
-            "with lines ÿ>?",
-            text,
-        ] {
-            let clean = in_pieces(&known, &format!("<{form}>"), 5);
-            assert!(clean.starts_with("<***"), "{form}: {clean}");
-            assert!(clean.trim_end_matches(['>', '=']).len() == "<***".len(), "{form}: {clean}");
+/// A text without secrets.
+pub(crate) fn clean(text: &str, secrets: &[Secret]) -> String {
+    String::from_utf8_lossy(&Redactor::new(secrets).whole(text.as_bytes())).into_owned()
+}
+
+/// The end of an attempt, looked at once more before it is kept: a result is put together from several pieces, and only when it is whole and
+/// read as JSON is it certain what its texts are.
+pub(crate) fn clean_ended(ended: Ended, secrets: &[Secret]) -> Ended {
+    let mut redactor = Redactor::new(secrets);
+    if !redactor.has_secrets() {
+        return ended;
+    }
+    let Ended { end, mut inference } = ended;
+    let mut shown = |text: &str| String::from_utf8_lossy(&redactor.whole(text.as_bytes())).into_owned();
+    let end = match end {
+        End::Failed { error, retryable } => End::Failed { error: shown(&error), retryable },
+        End::Limited { reason, until_ms } => End::Limited { reason: shown(&reason), until_ms },
+        End::Done { media, result } => End::Done { media, result: clean_result(media, &result, &mut redactor) },
+    };
+    if let Some(inference) = &mut inference {
+        clean_value(&mut inference.output, &mut redactor);
+    }
+    Ended { end, inference }
+}
+
+fn clean_result(media: Media, result: &[u8], redactor: &mut Redactor) -> Vec<u8> {
+    let cleaned = redactor.whole(result);
+    if media == Media::Json
+        && let Ok(mut value) = serde_json::from_slice::<Value>(&cleaned)
+    {
+        // Bytes that have no secret stay as they are: nobody is to find another spelling of his numbers.
+        if clean_value(&mut value, redactor) {
+            return value.to_string().into_bytes();
         }
     }
+    cleaned
+}
 
-    #[test]
-    fn a_secret_is_found_behind_a_name_in_base64_and_in_a_url() {
-        let text = "s3cr3t+value/ÿ";
-        let known = secrets(&[text]);
-        for before in ["", "u", "us", "user:"] {
-            let printed = String::from_utf8(base64(format!("{before}{text}, and more").as_bytes(), b"+/")).unwrap();
-            let clean = in_pieces(&known, &printed, 7);
-            // The letters at its edges have bits of what stands beside it.
-            assert!(clean.contains("***") && clean.len() + 12 < printed.len(), "{before}: {printed} {clean}");
-        }
-        for form in ["s3cr3t%2Bvalue%2F%C3%BF", "s3cr3t%2bvalue%2f%c3%bf"] {
-            assert_eq!(in_pieces(&known, &format!("?key={form}&b"), 3), "?key=***&b");
+/// Takes secrets out of every text of a document; `true` if there was one.
+fn clean_value(value: &mut Value, redactor: &mut Redactor) -> bool {
+    let mut was_there = false;
+    let mut cleaned = |text: &str| {
+        let clean = redactor.whole(text.as_bytes());
+        let is_other = clean != text.as_bytes();
+        was_there |= is_other;
+        is_other.then(|| String::from_utf8_lossy(&clean).into_owned())
+    };
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => {
+                if let Some(clean) = cleaned(text) {
+                    *text = clean;
+                }
+            }
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(fields) => {
+                let renamed: Vec<(String, String)> =
+                    fields.keys().filter_map(|name| Some((name.clone(), cleaned(name)?))).collect();
+                for (name, clean) in renamed {
+                    if let Some(value) = fields.remove(&name) {
+                        fields.insert(clean, value);
+                    }
+                }
+                waiting.extend(fields.values_mut());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-
-    #[test]
-    fn nothing_is_held_back_that_cannot_be_a_secret() {
-        let mut redactor = Redactor::new(&secrets(&["s3cr3t-value"]));
-        assert_eq!(redactor.take_in(b"working s3c"), b"working ");
-        assert_eq!(redactor.take_in(b"ond step\n"), b"s3cond step\n");
-        assert_eq!(Redactor::new(&[]).take_in(b"as it is"), b"as it is");
-    }
+    was_there
 }

@@ -9,8 +9,9 @@ use crate::{
     pool::{Launch, Orders},
     process::Begun,
     ran::Ran,
-    redact::Redactor,
+    redact::{Redactor, clean_ended},
     schema,
+    secret::Secret,
     spawn::Child,
     tool::Run,
     tree,
@@ -56,6 +57,8 @@ pub(crate) struct Watch<'a> {
     child: Child,
     result: Tap,
     said: Tap,
+    /// What nobody may see of it.
+    secrets: Vec<Secret>,
     /// The run of the agent tool that it is, if it is one.
     run: Option<Run>,
     /// What runs, for people.
@@ -88,6 +91,7 @@ impl<'a> Watch<'a> {
             child: started.child,
             result,
             said,
+            secrets,
             run,
             ran,
             launch,
@@ -254,6 +258,7 @@ impl<'a> Watch<'a> {
             (None, Some(end)) => end.into(),
             (None, None) => self.held_to_its_schema(status).into(),
         };
+        let ended = clean_ended(ended, &self.secrets);
         if self.launch.process.tool().is_some() || !matches!(ended.end, End::Done { .. }) {
             // A short result is kept as the result; anything else is in the file alone.
             self.result.go_live();

@@ -34,6 +34,10 @@ pub enum Trouble {
     Poisoned,
     /// Writes are refused until there is room again.
     DiskFull,
+    /// The tokens of the HTTP API cannot be read: it lets nobody in.
+    TokensRefused,
+    /// Nobody has confirmed the system clock, and it cannot be believed: nothing is deleted by age.
+    ClockUnconfirmed,
     /// The newest settings were not taken up.
     SettingsRefused,
     /// The newest agents were not taken up.
@@ -46,14 +50,24 @@ pub enum Trouble {
 
 impl Trouble {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Poisoned, Self::DiskFull, Self::SettingsRefused, Self::AgentsRefused, Self::AgentsHeld, Self::Alert];
+    pub const ALL: [Self; 8] = [
+        Self::Poisoned,
+        Self::DiskFull,
+        Self::TokensRefused,
+        Self::ClockUnconfirmed,
+        Self::SettingsRefused,
+        Self::AgentsRefused,
+        Self::AgentsHeld,
+        Self::Alert,
+    ];
 
     /// The word for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Poisoned => "poisoned",
             Self::DiskFull => "disk_full",
+            Self::TokensRefused => "tokens_refused",
+            Self::ClockUnconfirmed => "clock_unconfirmed",
             Self::SettingsRefused => "settings_refused",
             Self::AgentsRefused => "agents_refused",
             Self::AgentsHeld => "agents_held",
@@ -66,7 +80,10 @@ impl Trouble {
         match self {
             Self::Poisoned => Some(Code::Indeterminate),
             Self::DiskFull => Some(Code::DiskFull),
-            Self::SettingsRefused | Self::AgentsRefused | Self::AgentsHeld | Self::Alert => None,
+            Self::TokensRefused => Some(Code::StoreIo),
+            Self::ClockUnconfirmed | Self::SettingsRefused | Self::AgentsRefused | Self::AgentsHeld | Self::Alert => {
+                None
+            }
         }
     }
 }
@@ -82,6 +99,12 @@ impl Status {
         if self.disk_free_bytes < self.disk_needed_bytes {
             let (free, needed) = (self.disk_free_bytes >> 20, self.disk_needed_bytes >> 20);
             found(Trouble::DiskFull, format!("{free} MiB are free; writes stop below {needed} MiB"));
+        }
+        if let Some(why) = &self.tokens_problem {
+            found(Trouble::TokensRefused, why.clone());
+        }
+        if let Some(why) = &self.clock_problem {
+            found(Trouble::ClockUnconfirmed, why.clone());
         }
         if let Some(why) = &self.settings_problem {
             found(Trouble::SettingsRefused, format!("the previous ones are still in use: {why}"));
@@ -119,6 +142,8 @@ mod tests {
             (well(), true, vec![]),
             (Status { poisoned: text(), ..well() }, false, vec!["poisoned"]),
             (Status { disk_free_bytes: 1, ..well() }, false, vec!["disk_full"]),
+            (Status { tokens_problem: text(), ..well() }, false, vec!["tokens_refused"]),
+            (Status { clock_problem: text(), ..well() }, true, vec!["clock_unconfirmed"]),
             (Status { settings_problem: text(), ..well() }, true, vec!["settings_refused"]),
             (Status { agents_problem: text(), ..well() }, true, vec!["agents_refused"]),
             (Status { held: vec![held.clone()], ..well() }, true, vec!["agents_held"]),

@@ -1,4 +1,5 @@
-//! A wall clock that is set while the daemon runs: nobody loses a lease, no retry comes early or late, and the operator is told.
+//! A wall clock that is set while the daemon runs: nobody loses a lease, no retry comes early or late, and the operator is told. And one
+//! that is wrong when it starts: nothing is deleted by it, nothing is stamped with it, and no token is good again.
 //!
 //! The daemon runs with a small library before the C library (`common/clock.c`), which gives it the wall clock that the test wants and
 //! leaves the others alone. The C compiler that it needs is the one that the build needs.
@@ -9,6 +10,7 @@
 use crate::common::{
     Said,
     house::House,
+    web::Web,
     wire::{Wire, until},
 };
 use relaymesh_core::id::{TaskId, WorkerId};
@@ -44,12 +46,47 @@ impl Set {
         set
     }
 
-    /// The library is named from its folder: a space or a colon in the whole path would end the name.
     fn up(&self) {
-        let mut command = self.house.command(&["up", "--detach"]);
+        self.with_its_clock(&["up", "--detach"]);
+    }
+
+    /// A command that sees the same wall clock as the daemon. The library is named from its folder: a space or a colon in the whole path
+    /// would end the name.
+    fn with_its_clock(&self, arguments: &[&str]) -> Said {
+        let mut command = self.house.command(arguments);
         command.current_dir(library()).env("RELAYMESH_ROOT", self.house.0.root()).env("CLOCK_FILE", &self.file);
         let said = Said::of(command.env("LD_PRELOAD", "./clock.so").output().unwrap());
-        assert_eq!(said.code, 0, "{}", said.stderr);
+        assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+        said
+    }
+
+    fn down(&self) {
+        assert_eq!(self.house.run(&["down"]).code, 0);
+    }
+
+    /// A start at that time. The stop waits for the first round of upkeep.
+    fn up_and_down(&self, off_ms: i64) {
+        self.off_by(off_ms);
+        self.up();
+        self.down();
+    }
+
+    /// The id of an ended task that was submitted with a key.
+    fn submit(&self) -> String {
+        let said = self.house.run(&["submit", "--agent", "echo", "--input", "1", "--key", "once"]);
+        let at = said.stdout.find("tsk_").unwrap_or_else(|| panic!("{}{}", said.stdout, said.stderr));
+        let id = said.stdout[at..].chars().take(30).collect::<String>();
+        assert_eq!(self.house.run(&["task", "wait", &id]).code, 0);
+        id
+    }
+
+    fn tasks(&self) -> usize {
+        self.house.run(&["task", "list", "--json"]).lines().len()
+    }
+
+    /// What is wrong with the clock, as `status` has it.
+    fn doubt(&self) -> Option<String> {
+        Some(self.house.json(&["status"])["clock_problem"].as_str()?.to_owned())
     }
 
     /// Sets the clock, in one go.
@@ -152,4 +189,91 @@ fn r10_two_hours_back_cost_nobody_a_lease_and_no_retry_comes_late() {
 fn r10_a_clock_that_says_1970_costs_nobody_anything() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     nobody_is_hurt(-i64::try_from(now.as_millis()).unwrap() + 5_000, true);
+}
+
+const DAY_MS: i64 = 24 * HOURS_MS;
+
+#[test]
+fn r14_a_start_with_the_clock_400_days_ahead_deletes_nothing_until_a_person_confirms_it() {
+    let set = Set::new("");
+    let first = set.submit();
+    set.down();
+    set.off_by(400 * DAY_MS);
+    set.up();
+    let doubt = set.doubt().expect("the operator is told");
+    assert!(doubt.contains("relaymesh clock confirm"), "{doubt}");
+    let ready = Web::of(&set.house).get("/ready");
+    assert!(ready.status == 200 && ready.body.contains("clock_unconfirmed"), "{ready:?}");
+    let metrics = set.house.run(&["metrics"]).stdout;
+    assert!(metrics.contains("relaymesh_trouble{trouble=\"clock_unconfirmed\"} 1"), "{metrics}");
+    let purged = set.with_its_clock(&["purge", "--days", "8", "--yes"]);
+    assert!(
+        purged.stdout.contains("purged 0") && purged.stderr.contains("clock"),
+        "{}{}",
+        purged.stdout,
+        purged.stderr
+    );
+    assert_eq!(set.submit(), first, "the key is known");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+    let late = set.house.run(&["submit", "--agent", "echo", "--input", "2", "--wait"]);
+    assert_eq!(late.code, 0, "{}", late.stderr);
+    let newest = set.house.run(&["task", "list", "--json"]).lines();
+    let stamps: Vec<u64> = newest.iter().filter_map(|task| task["created_ms"].as_u64()).collect();
+    assert!(stamps.len() == 2 && stamps.iter().all(|stamp| stamp.abs_diff(now) < HOURS_MS as u64), "{stamps:?}");
+    set.down();
+    let log = std::fs::read_to_string(set.house.0.root().join("daemon.log")).unwrap();
+    assert!(log.contains("clock_unconfirmed"), "{log}");
+    assert_eq!(set.tasks(), 2, "upkeep has run, and deleted nothing");
+    // Put right, everything is as before.
+    set.up_and_down(0);
+    assert_eq!(set.tasks(), 2);
+    set.off_by(400 * DAY_MS);
+    set.up();
+    set.with_its_clock(&["clock", "confirm", "--yes"]);
+    until("the daemon has heeded it", PATIENCE, || set.doubt().is_none().then_some(()));
+    set.down();
+    set.up_and_down(400 * DAY_MS);
+    assert_eq!(set.tasks(), 0, "a year is a year");
+}
+
+#[test]
+fn r14_a_start_in_1970_deletes_nothing_and_stops_nothing() {
+    let set = Set::new("");
+    let first = set.submit();
+    set.down();
+    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    set.off_by(-now + 5_000);
+    set.up();
+    assert!(set.doubt().is_some_and(|doubt| doubt.contains("1970-01-01")));
+    assert_eq!(set.submit(), first);
+    set.down();
+    set.off_by(0);
+    set.up();
+    assert_eq!((set.doubt(), set.tasks()), (None, 1), "the right time is not suspect");
+    assert_eq!(set.house.run(&["log", "verify"]).code, 0);
+}
+
+#[test]
+fn r22_a_token_that_has_expired_stays_so_when_the_clock_is_set_back() {
+    let set = Set::new("");
+    let token = set.with_its_clock(&["token", "create", "short", "--scope", "ro", "--ttl", "2s"]).stdout;
+    let web = Web::of(&set.house).with(token.trim());
+    assert_eq!(web.get("/tasks").status, 200);
+    until("it has expired", PATIENCE, || (web.get("/tasks").status == 401).then_some(()));
+    for restarts in [false, true] {
+        set.off_by(-HOURS_MS);
+        if restarts {
+            set.down();
+            set.up();
+        }
+        let web = Web::of(&set.house).with(token.trim());
+        assert_eq!(web.get("/tasks").status, 401, "with a restart: {restarts}");
+    }
+    // Killed, nothing was said at the end.
+    set.house.kill();
+    set.up();
+    assert_eq!(Web::of(&set.house).with(token.trim()).get("/tasks").status, 401);
+    // One that is made now is good for its time.
+    let other = set.with_its_clock(&["token", "create", "other", "--scope", "ro", "--ttl", "1h"]).stdout;
+    assert_eq!(Web::of(&set.house).with(other.trim()).get("/tasks").status, 200);
 }

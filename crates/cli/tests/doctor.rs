@@ -30,7 +30,8 @@ fn a_sound_root_fails_in_nothing() {
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let checks: Vec<String> =
         said.lines().iter().map(|line| line["check"].as_str().unwrap_or_default().to_owned()).collect();
-    let all = "root modes store pragmas memory chain blobs disk daemon orphans attempts confine agents limits clock";
+    let all =
+        "root modes tokens store pragmas memory chain blobs disk daemon orphans attempts confine agents limits clock";
     assert_eq!(checks.join(" "), all);
     for check in
         ["root", "modes", "store", "pragmas", "memory", "chain", "blobs", "daemon", "orphans", "attempts", "agents"]
@@ -52,7 +53,7 @@ fn what_is_wrong_is_named_with_what_to_do() {
     let said = doctor(&mesh);
     assert_eq!((said.code, verdict(&said, "agents").as_str()), (2, "fail"), "{}", said.stdout);
     assert!(line(&said, "agents")["found"].to_string().contains("ghost (no-such-program)"));
-    assert!(said.error()["message"].to_string().contains("1 of 15 checks failed: agents"), "{}", said.stderr);
+    assert!(said.error()["message"].to_string().contains("1 of 16 checks failed: agents"), "{}", said.stderr);
     std::fs::write(root.join("agents.toml"), "[agents.sh]\ncommand = [\"sh\"]\n").unwrap();
     std::fs::create_dir_all(root.join("attempts/tsk_01HF7YAT000000000000000007")).unwrap();
     std::fs::create_dir_all(root.join("blobs")).unwrap();
@@ -114,4 +115,37 @@ fn processes_of_a_killed_daemon_are_found() {
     assert!(line(&said, "orphans")["found"].to_string().contains(pid.trim()), "{}", said.stdout);
     assert_eq!(house.run(&["task", "wait", &task]).code, 0, "the next daemon ends them and does the work again");
     assert_eq!(verdict(&house.run(&["doctor", "--json"]), "orphans"), "ok");
+}
+
+#[test]
+fn private_files_that_are_open_or_damaged_refuse_the_start_and_the_doctor_says_so() {
+    let house = House::new();
+    let root = house.0.root();
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    assert!(root.join("http-token").exists(), "it is there before the daemon says that it is ready");
+    assert_eq!(verdict(&doctor(&house.0), "tokens"), "ok");
+    assert_eq!(house.run(&["down"]).code, 0);
+    for name in ["http-token", "tokens.json"] {
+        let mode = |mode| std::fs::set_permissions(root.join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o644);
+        let up = house.run(&["up", "--detach"]);
+        assert!(up.code != 0 && up.stderr.contains(name) && up.stderr.contains("chmod 600"), "{}", up.stderr);
+        assert_eq!(verdict(&doctor(&house.0), "modes"), "fail", "{name}");
+        mode(0o600);
+    }
+    std::fs::remove_file(root.join("http-token")).unwrap();
+    assert_eq!(verdict(&doctor(&house.0), "tokens"), "warn");
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    let good = std::fs::read_to_string(root.join("tokens.json")).unwrap();
+    for bad in [good.replace("\"rw\"", "\"admin\""), String::new()] {
+        std::fs::write(root.join("tokens.json"), bad).unwrap();
+        let status = house.run(&["status", "--json"]);
+        assert!(status.code != 0 && status.stdout.contains("tokens.json"), "{}{}", status.stdout, status.stderr);
+        assert_eq!(verdict(&doctor(&house.0), "tokens"), "fail");
+    }
+    assert_eq!(house.run(&["down"]).code, 0);
+    let up = house.run(&["up", "--detach"]);
+    assert!(up.code != 0 && up.stderr.contains("tokens.json"), "{}", up.stderr);
+    std::fs::write(root.join("tokens.json"), good).unwrap();
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
 }

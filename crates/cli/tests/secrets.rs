@@ -194,3 +194,31 @@ fn secrets_are_set_listed_and_removed_and_their_key_may_lie_elsewhere() {
     let opened = Said::of(command.env("RELAYMESH_SECRET_KEY", given.trim()).output().unwrap());
     assert_eq!(opened.json()[0]["name"], "one");
 }
+
+/// Prints its secret as PHP, Python, a URL and JSON within JSON have it.
+const ESCAPES: &str = r#"
+php=$(printf %s "$KEY" | sed 's,/,\\/,g; s,é,\\u00e9,g')
+url=$(printf %s "$KEY" | sed 's,/,%2F,g; s,é,%c3%a9,g')
+nested=$(printf %s "$php" | sed 's,\\,\\\\,g')
+echo "$php $url $nested" >&2
+printf '{"php": "%s", "url": "?k=%s&", "nested": "{\\"k\\": \\"%s\\"}"}' "$php" "$url" "$nested"
+"#;
+
+#[test]
+fn a_secret_that_its_agent_escapes_its_own_way_is_found() {
+    let agents = "[agents.escapes]\ncommand = [\"sh\", \"escapes.sh\"]\nsecrets = { KEY = \"key\" }\n";
+    let house = house(agents, &[("escapes.sh", ESCAPES)]);
+    set(&house, "key", "canary/é/by-escape-51be07");
+    let run = house.run(&["submit", "--agent", "escapes", "--wait", "--json"]);
+    assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+    let ended: Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+    let task = ended["task"].as_str().unwrap();
+    let attempt = house.0.root().join("attempts").join(task).join("escapes.1");
+    assert_eq!(std::fs::read_to_string(attempt.with_added_extension("stderr")).unwrap(), "*** *** ***\n");
+    let shown = house.json(&["task", "show", task, "--history"]).to_string();
+    assert!(shown.contains(r#"\"***\""#) && shown.contains("?k=***&"), "{shown}");
+    assert_eq!(house.run(&["down"]).code, 0);
+    let database = std::fs::read(house.0.root().join("relaymesh.db")).unwrap();
+    let hint = b"by-escape-51be07";
+    assert!(!database.windows(hint.len()).any(|window| window == hint) && !shown.contains("51be07"), "{shown}");
+}

@@ -1,7 +1,7 @@
 //! The HTTP API in the daemon: a thread of its own, off everybody's path.
 //!
-//! The address is bound before the daemon says that it is ready, so whoever finds it in `daemon.json` can connect; everything that takes time (the first token,
-//! the routes) is done on the thread, while the system keeps early callers waiting.
+//! The address is bound and the first token is there before the daemon says that it is ready, so whoever finds it in `daemon.json` can connect;
+//! the routes are made on the thread, while the system keeps early callers waiting.
 
 use crate::{
     Home,
@@ -16,7 +16,6 @@ use relaymesh_api::{
     error::{Code, Error},
     http::{self, Desk, Listening, Readers, Upload},
     metrics::Counts,
-    time,
 };
 use relaymesh_runtime::{settings::Settings, token::Tokens};
 use relaymesh_store::{Blob, Reader};
@@ -63,10 +62,11 @@ impl Http {
         (says, scrapes, counts): (Says, Scrapes, Arc<Counts>),
         log: &Log,
     ) -> Result<Self, Error> {
+        first_token(&home.root, session, log)?;
         let (ended, told) = watch::channel(false);
         let desk = desk(&home.root, session, files, known, (says, scrapes, counts))?;
-        let (root, log) = (home.root.clone(), log.clone());
-        let body = move || serve(listening, desk, &root, told, &log);
+        let log = log.clone();
+        let body = move || serve(listening, desk, told, &log);
         let serving = thread::Builder::new().name("api".to_owned()).spawn(body);
         Ok(Self { ended, serving: serving.map_err(|error| failed("start a thread", &error))? })
     }
@@ -98,6 +98,7 @@ fn desk(
     let [for_agents, for_settings, for_change] = [(); 3].map(|()| Arc::clone(files));
     Ok(Desk {
         root: folder.to_owned(),
+        clock: session.clock(),
         handle: session.handle().clone(),
         stow: Box::new(move |command| Ok(command.stowed(&blobs)?)),
         upload: Box::new(move || Ok(Box::new(Uploaded(for_uploads.begin()?)))),
@@ -131,12 +132,16 @@ impl Upload for Uploaded {
     }
 }
 
-fn serve(listening: Listening, desk: Desk, root: &Path, ended: watch::Receiver<bool>, log: &Log) {
-    match Tokens::make_first(root, rand::random(), time::now_ms()) {
-        Ok(true) => log.say(Level::Info, "http_token_made", json!({ "file": relaymesh_runtime::token::FIRST_FILE })),
-        Ok(false) => {}
-        Err(error) => log.say(Level::Error, "http_token_not_made", json!({ "error": error.to_string() })),
+/// Makes the first token of a new root, before anybody is told that the daemon is there.
+fn first_token(root: &Path, session: &Session, log: &Log) -> Result<(), Error> {
+    let made = Tokens::make_first(root, rand::random(), session.clock().now_ms());
+    if made.map_err(|error| failed("make the first token of the HTTP API", &error))? {
+        log.say(Level::Info, "http_token_made", json!({ "file": relaymesh_runtime::token::FIRST_FILE }));
     }
+    Ok(())
+}
+
+fn serve(listening: Listening, desk: Desk, ended: watch::Receiver<bool>, log: &Log) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(BLOCKING_THREADS_MAX).build();
     let says = log.clone();

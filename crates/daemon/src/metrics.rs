@@ -1,13 +1,16 @@
 //! What is looked up for a scrape of the metrics.
 
 use crate::{log::Log, root};
-use relaymesh_api::{error::Error, time};
 use relaymesh_api::{
+    error::Error,
     local::Status,
     metrics::{Counts, Form, LaneGauge, Scrape, render},
 };
 use relaymesh_core::budget::Amount;
-use relaymesh_runtime::driver::{Glance, Handle};
+use relaymesh_runtime::{
+    driver::{Glance, Handle},
+    root_clock::RootClock,
+};
 use relaymesh_store::{Day, Reader as _};
 use relaymesh_store_sqlite::SqliteReader;
 use std::{
@@ -21,18 +24,19 @@ pub(crate) struct Metrics {
     handle: Handle,
     log: Log,
     root: PathBuf,
+    clock: Arc<RootClock>,
     /// Opened by the first scrape.
     reader: Mutex<Option<SqliteReader>>,
 }
 
 impl Metrics {
-    pub(crate) fn new(counts: Arc<Counts>, handle: Handle, log: Log, root: &Path) -> Self {
-        Self { counts, handle, log, root: root.to_owned(), reader: Mutex::default() }
+    pub(crate) fn new(counts: Arc<Counts>, handle: Handle, log: Log, root: &Path, clock: Arc<RootClock>) -> Self {
+        Self { counts, clock, handle, log, root: root.to_owned(), reader: Mutex::default() }
     }
 
     /// The text of a scrape. `window_max` is how many ready steps fit in memory.
     pub(crate) fn text(&self, status: Status, glance: Glance, window_max: u64, form: Form) -> Result<String, Error> {
-        let now_ms = time::now_ms();
+        let now_ms = self.clock.now_ms();
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = match &mut *reader {
             Some(reader) => reader,

@@ -7,7 +7,7 @@ use crate::{
     live::Live,
     log::{FILE, Form, Level, Log},
     metrics::Metrics,
-    notify,
+    notify, private,
     reload::Reload,
     root,
     session::{self, Session},
@@ -31,6 +31,7 @@ use relaymesh_core::id::NodeId;
 use relaymesh_runtime::{
     driver::{Glance, Watcher},
     rate_limits,
+    root_clock::RootClock,
     settings::Settings,
     world::Alert,
 };
@@ -141,7 +142,7 @@ impl Daemon {
         let mut watchers: Vec<Watcher> = vec![Box::new(log.watcher()), Box::new(counts.watcher())];
         watchers.extend(traces.iter().map(|traces| Box::new(traces.watcher()) as Watcher));
         let session = Self::drive(home, store, (&loaded.settings, agents), &log, (&last, &counts), (&stop, watchers))?;
-        let metrics = Metrics::new(counts, session.handle().clone(), log.clone(), &home.root);
+        let metrics = Metrics::new(counts, session.handle().clone(), log.clone(), &home.root, session.clock());
         let news = session.news().unwrap_or_default();
         let (errands, received) = mpsc::channel();
         let for_live = (Arc::clone(&news), session.handle().clone(), errands.clone());
@@ -158,6 +159,7 @@ impl Daemon {
             needed_bytes: options.min_free_disk_bytes,
             reload,
             live,
+            clock: session.clock(),
             log: log.clone(),
         });
         let says = says(&files, Arc::clone(&metrics.counts), (node, last));
@@ -170,8 +172,9 @@ impl Daemon {
             |listening| Http::start(home, listening, &session, &files, known, (says, scrapes, counts), &log);
         let http = listening.map(start_http).transpose()?;
         let (root, handle, caller) = (home.root.clone(), session.handle().clone(), home.caller.clone());
-        let sweeping =
-            spawn("upkeep", move || upkeep::run(&root, &handle, &caller, (&files.live, &files.log), &received))?;
+        let sweeping = spawn("upkeep", move || {
+            upkeep::run(&root, &handle, &caller, (&files.live, &files.clock, &files.log), &received)
+        })?;
         let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
         let endpoint = Endpoint { pid, version, socket: socket.clone(), http: url.clone() };
         endpoint.write(&home.root).map_err(|error| failed("write daemon.json", &error))?;
@@ -199,6 +202,7 @@ impl Daemon {
             counts.alert(&alert);
             let (level, event) = match alert {
                 Alert::ClockJump(_) => (Level::Warn, "clock_jumped"),
+                Alert::ClockUnconfirmed(_) => (Level::Warn, "clock_unconfirmed"),
                 Alert::Late { .. } => (Level::Warn, "was_stopped"),
                 Alert::DiskFull(_) => (Level::Error, "disk_full"),
                 Alert::Poisoned(_) => (Level::Error, "store_poisoned"),
@@ -259,6 +263,7 @@ pub(crate) struct Files {
     needed_bytes: u64,
     pub(crate) reload: Reload,
     pub(crate) live: Arc<Live>,
+    pub(crate) clock: Arc<RootClock>,
     log: Log,
 }
 
@@ -273,6 +278,11 @@ impl Files {
             }
         }
         self.live.look();
+        let was_doubted = self.clock.doubt().is_some();
+        self.clock.look();
+        if was_doubted && self.clock.doubt().is_none() {
+            self.log.say(Level::Info, "clock_confirmed", json!({ "ages_by": time::rfc3339(self.clock.aged_ms()) }));
+        }
     }
 }
 
@@ -287,6 +297,8 @@ fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mute
     Arc::new(move |glance| Status {
         tasks_submitted: counts.tasks().0,
         tasks_ended: counts.tasks().1,
+        tokens_problem: private::damaged(&files.root).map(|(name, error)| format!("cannot use {name}: {error}")),
+        clock_problem: files.clock.problem(),
         settings_problem: files.live.problem(),
         agents_problem: files.reload.problem(),
         disk_free_bytes: free_bytes(&files.root),

@@ -1,24 +1,28 @@
 //! A driver in this process, for the length of one command.
 
-use crate::{root, secrets};
+use crate::{private, root, secrets};
 use relaymesh_agents::Agents;
 use relaymesh_api::error::{Code, Error};
 use relaymesh_runtime::{
     agents::{Limits, News, Runner},
+    clock::{Clock, System},
     driver::{Answer, Caller, Command, Config, Driver, Handle, LifeCommand, Watcher},
     host::Host,
     ledger::Books,
+    root_clock::RootClock,
     settings::Settings,
     world::Alert,
 };
 use relaymesh_store::{Reader as _, Store as _};
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
+use std::sync::Arc;
 
 /// A driver in this process.
 pub struct Session {
     driver: Driver<SqliteStore>,
     blobs: FileBlobs,
     news: Option<News>,
+    clock: Arc<RootClock>,
     caller: Caller,
 }
 
@@ -32,7 +36,12 @@ impl Session {
         watchers: Vec<Watcher>,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Result<Self, Error> {
-        let floor_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
+        private::check(store.root().folder())?;
+        let newest_ms = root::reader(&store)?.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
+        let clock = Arc::new(RootClock::start(store.root().folder(), newest_ms));
+        let mut alert = alert;
+        clock.problem().into_iter().for_each(|problem| alert(Alert::ClockUnconfirmed(problem)));
+        let own_time = Clock::at(System, clock.now_ms());
         let mut config: Config = settings.config();
         if agents.is_none() {
             config.slots = 0;
@@ -52,15 +61,15 @@ impl Session {
                 None
             });
             news = runner.as_ref().map(Runner::news);
-            Host::new(floor_ms, results, runner, handle.late(), alert)
+            Host::at(own_time, results, runner, handle.late(), alert)
         })?;
         if let Some(error) = failed {
             return Err(Error::new(Code::StoreIo, format!("cannot start agents: {error}")));
         }
         // R14: keys whose time is over are given up at every start. What is left of it can wait for the next one.
-        let until_ms = settings.retention().keys_until_ms(relaymesh_api::time::now_ms());
+        let until_ms = settings.retention().keys_until_ms(clock.aged_ms());
         driver.handle().send(caller.clone(), Command::Life(LifeCommand::SweepKeys { until_ms }), drop);
-        Ok(Self { driver, blobs, news, caller: caller.clone() })
+        Ok(Self { driver, blobs, news, clock, caller: caller.clone() })
     }
 
     /// Where commands go.
@@ -71,6 +80,11 @@ impl Session {
     /// Where new agents are put, if this session works on steps.
     pub fn news(&self) -> Option<News> {
         self.news.clone()
+    }
+
+    /// What time it is in this root.
+    pub fn clock(&self) -> Arc<RootClock> {
+        Arc::clone(&self.clock)
     }
 
     /// Where long content goes.
@@ -96,6 +110,8 @@ impl Session {
     /// Stops the driver. Running attempts are given back and do not count. A poisoned store is the answer, whatever the
     /// command was told before.
     pub fn finish<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        self.clock.look();
+        self.clock.keep(true);
         match self.driver.stop() {
             Ok(store) => {
                 let closed = store.close();
@@ -112,6 +128,7 @@ impl Session {
 pub fn warning(alert: &Alert) -> String {
     match alert {
         Alert::ClockJump(jump) => format!("warning: the system clock was changed by {} ms", jump.by_ms),
+        Alert::ClockUnconfirmed(problem) => format!("warning: {problem}"),
         Alert::Late { by_ms } => {
             format!(
                 "warning: this process was suspended for at least {by_ms} ms; no lease expires before its worker could report"

@@ -1,18 +1,17 @@
 //! Periodic upkeep of the daemon: expire old keys, purge what ended long ago, compact the log (R14, R35).
 //!
+//! Ages are judged by the time of the root, which does not believe a system clock that nobody has confirmed.
 //! Once at the start, and then at its interval. A round that fails is tried again at the next: nothing else depends on it.
 
 use crate::{
     live::Live,
     log::{Level, Log},
 };
-use relaymesh_api::{
-    error::{Code, Error},
-    time,
-};
+use relaymesh_api::error::{Code, Error};
 use relaymesh_runtime::{
     agents::sweep_folders,
     driver::{Caller, Command, Handle},
+    root_clock::RootClock,
     upkeep::{self, Retention},
 };
 use relaymesh_store::Reader as _;
@@ -41,12 +40,12 @@ pub(crate) fn run(
     root: &Path,
     handle: &Handle,
     caller: &Caller,
-    (live, log): (&Live, &Log),
+    (live, clock, log): (&Live, &RootClock, &Log),
     errands: &Receiver<Errand>,
 ) {
     loop {
         let ask = &mut |command: Command| handle.call(caller.clone(), command).map_err(Error::from);
-        match round(root, live.settings().retention(), ask) {
+        match round(root, live.settings().retention(), clock.aged_ms(), ask) {
             Ok(done) if done == Done::default() => {}
             Ok(Done { keys, purged, ops, folders }) => {
                 let fields = json!({ "keys": keys, "purged": purged, "ops": ops, "folders": folders });
@@ -71,10 +70,9 @@ struct Done {
     folders: usize,
 }
 
-fn round(root: &Path, retention: Retention, ask: upkeep::Ask<'_, Error>) -> Result<Done, Error> {
-    let now_ms = time::now_ms();
-    let keys = upkeep::sweep_keys(ask, retention.keys_until_ms(now_ms))?;
-    let purged = upkeep::sweep(ask, retention.purge_until_ms(now_ms), &mut |_| {})?;
+fn round(root: &Path, retention: Retention, aged_ms: u64, ask: upkeep::Ask<'_, Error>) -> Result<Done, Error> {
+    let keys = upkeep::sweep_keys(ask, retention.keys_until_ms(aged_ms))?;
+    let purged = upkeep::sweep(ask, retention.purge_until_ms(aged_ms), &mut |_| {})?;
     // A checkpoint is an op: one that lets go of nothing would make the log longer.
     let ops = if purged > 0 { upkeep::compact(ask, &mut |_| {})?.ops } else { 0 };
     let mut reader = SqliteReader::open(root)?;

@@ -2,8 +2,8 @@
 //!
 //! Reading the wall clock for every decision is the tempting wrong answer: a person or NTP sets it, and every lease in
 //! the house expires at once, or never. Here `now` is the wall time at start plus the time that has passed since by a
-//! clock that nobody sets and that goes on during a suspend. It never goes back, not even over a restart: it starts no
-//! earlier than the newest time on the log.
+//! clock that nobody sets and that goes on during a suspend. It never goes back, not even over a restart: where it starts,
+//! [`root_clock`](crate::root_clock) says.
 //!
 //! The guard compares the two clocks, and always before time costs somebody a lease. Whichever way the wall clock was set, `now` goes
 //! on as before until the process starts again: a retry that waits for a minute waits for a minute (decision 0008). It is a [`Jump`]:
@@ -51,8 +51,13 @@ pub struct Clock<S> {
 impl<S: Source> Clock<S> {
     /// A clock that starts at the wall time, but not before `floor_ms`, the newest time that was ever given out.
     pub fn new(source: S, floor_ms: u64) -> Self {
+        let start_ms = source.wall_ms().max(floor_ms);
+        Self::at(source, start_ms)
+    }
+
+    /// A clock that starts at this time, whatever the wall clock says.
+    pub fn at(source: S, start_ms: u64) -> Self {
         let (wall_ms, boot_ms) = (source.wall_ms(), source.boot_ms());
-        let start_ms = wall_ms.max(floor_ms);
         Self { source, offset_ms: start_ms.saturating_sub(boot_ms), ahead_ms: difference(wall_ms, start_ms) }
     }
 

@@ -31,8 +31,19 @@ impl<B: Blobs> Host<B> {
         finished: Late,
         alert: impl FnMut(Alert) + Send + 'static,
     ) -> Self {
+        Self::at(Clock::new(System, floor_ms), blobs, runner, finished, alert)
+    }
+
+    /// The same with a clock of its own.
+    pub fn at(
+        clock: Clock<System>,
+        blobs: B,
+        runner: Option<Runner<B>>,
+        finished: Late,
+        alert: impl FnMut(Alert) + Send + 'static,
+    ) -> Self {
         Self {
-            clock: Clock::new(System, floor_ms),
+            clock,
             rng: StdRng::from_rng(&mut rand::rng()),
             builtin: Builtin::new(finished),
             runner,

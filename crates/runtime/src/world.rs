@@ -190,6 +190,8 @@ pub type Late = Arc<dyn Fn(Finished) + Send + Sync>;
 pub enum Alert {
     /// The wall clock was set; reclaim is put off by one round.
     ClockJump(Jump),
+    /// Nobody has confirmed the wall clock, and it cannot be believed: nothing is deleted by age. In words, with what to do.
+    ClockUnconfirmed(String),
     /// This process did not run when a lease ran out; leases are put off by one round.
     Late {
         /// By how much it came late.

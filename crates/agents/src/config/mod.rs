@@ -39,11 +39,13 @@ mod http;
 mod process;
 #[cfg(test)]
 mod tests;
+mod unquoted;
 
 use crate::{agent::Agent, budgets::Budgets, workspace::Workspaces};
 use relaymesh_core::name::{Name, ParseError};
 use serde::Deserialize;
 use std::{collections::BTreeMap, io, path::Path};
+use unquoted::unquoted;
 
 /// The file's name in the root.
 pub const FILE: &str = "agents.toml";
@@ -70,7 +72,7 @@ fn result_bytes_max(said: Option<u64>) -> u64 {
     said.unwrap_or(relaymesh_core::content::CONTENT_BYTES_MAX as u64)
 }
 
-/// Why the file cannot be used.
+/// Why the file cannot be used. It quotes no value of the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -106,12 +108,12 @@ impl Agents {
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Error> {
         let file: File = toml::from_str(text).map_err(|error| {
             let place = error.span().map(|span| place(text, span.start));
-            Error { message: error.message().to_owned(), place }
+            Error { message: unquoted(error.message(), text), place }
         })?;
         let mut by_name = BTreeMap::new();
         for (name, entry) in file.agents {
             let at = place(text, entry.span().start);
-            let wrong = |message: String| Error { message, place: Some(at) };
+            let wrong = |message: String| Error { message: unquoted(&message, text), place: Some(at) };
             let known: Name = name.parse().map_err(|error: ParseError| wrong(error.to_string()))?;
             let agent = entry.into_inner().check(&known, folder);
             by_name.insert(known, agent.map_err(|why| wrong(format!("agent `{name}`: {why}")))?);

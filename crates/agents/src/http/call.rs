@@ -6,7 +6,7 @@ use super::{
     client::{self, Clients},
     config::{Api, Http},
     limit, request, sse,
-    voice::{Voice, clean},
+    voice::Voice,
 };
 use crate::{
     end::{self, End, Ended},
@@ -14,7 +14,7 @@ use crate::{
     meter::Meter,
     output::Tap,
     pool::Given,
-    redact::Redactor,
+    redact::{Redactor, clean, clean_ended},
     schema,
     secret::Secret,
     tool::{Event, Usage},
@@ -281,18 +281,7 @@ impl Call {
             Some(schema) => schema::held_to(schema, end),
             None => end,
         };
-        let end = match end {
-            End::Done { media, result } => {
-                let result = if self.secrets.is_empty() {
-                    result
-                } else {
-                    shown(&String::from_utf8_lossy(&result)).into_bytes()
-                };
-                End::Done { media, result }
-            }
-            End::Failed { error, retryable } => End::Failed { error: shown(&error), retryable },
-            End::Limited { reason, until_ms } => End::Limited { reason: shown(&reason), until_ms },
-        };
+        let end = clean_ended(end.into(), &self.secrets).end;
         let said = self.answer.said();
         let output = shown(said.text.trim_end());
         let (usage, model) = (said.usage, said.model.clone());

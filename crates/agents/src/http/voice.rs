@@ -2,7 +2,13 @@
 //!
 //! Whoever follows an attempt is shown whole lines. A model says long paragraphs in one, so they are broken where there is a space.
 
-use crate::{output::Tap, redact::Redactor, secret::Secret, tool::Event, watch};
+use crate::{
+    output::Tap,
+    redact::{Redactor, clean},
+    secret::Secret,
+    tool::Event,
+    watch,
+};
 use std::path::PathBuf;
 
 /// Where a line is broken, at the next space.
@@ -75,17 +81,6 @@ impl Voice {
         }
         self.tap.hear(broken.as_bytes());
     }
-}
-
-/// A text without secrets.
-pub(super) fn clean(text: &str, secrets: &[Secret]) -> String {
-    if secrets.is_empty() {
-        return text.to_owned();
-    }
-    let mut redactor = Redactor::new(secrets);
-    let mut clean = redactor.take_in(text.as_bytes());
-    clean.extend(redactor.finish());
-    String::from_utf8_lossy(&clean).into_owned()
 }
 
 #[cfg(test)]

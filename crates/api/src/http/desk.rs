@@ -10,6 +10,7 @@ use relaymesh_agents::Agents;
 use relaymesh_core::{hash::Hash, name::Name};
 use relaymesh_runtime::{
     driver::{Answer, Caller, Command, Glance, Handle},
+    root_clock::RootClock,
     settings::{Loaded, Settings},
 };
 use relaymesh_store::Blob;
@@ -38,6 +39,8 @@ pub type Sweep = dyn Fn(&Hash) -> Result<bool, Error> + Send + Sync;
 pub struct Desk {
     /// The folder that holds everything.
     pub root: PathBuf,
+    /// What time it is there: tokens expire by it.
+    pub clock: Arc<RootClock>,
     /// Where commands go.
     pub handle: Handle,
     /// Puts long content where it belongs, before the command that names it. It may wait for the disk.

@@ -14,10 +14,7 @@ use super::{
     uploads::Uploads,
     waits::{Room, Waits},
 };
-use crate::{
-    error::{Code, Error},
-    time,
-};
+use crate::error::{Code, Error};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -228,7 +225,7 @@ async fn who(house: &Arc<House>, headers: &HeaderMap, via: Option<Arc<Via>>) -> 
     let token = door::bearer(text(headers, &header::AUTHORIZATION)).ok_or_else(unknown)?;
     let name = |text: &str| text.parse().map_err(|error| Error::new(Code::Internal, format!("{error}")));
     let caller = |author| Ok::<_, Error>(Caller { author, source: name("http")?, via, asked_in });
-    match house.keys.find(token, time::now_ms())?.ok_or_else(unknown)? {
+    match house.keys.find(token, house.keys.now_ms())?.ok_or_else(unknown)? {
         Holder::Named(found) => Ok(Principal { caller: caller(found.name)?, grant: found.grant, bound: None }),
         Holder::Attempt(bound) => {
             let task = bound.step.task;

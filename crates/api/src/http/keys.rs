@@ -3,12 +3,12 @@
 //! The file of tokens is looked at with every request: a stat, and nothing more as long as it is the same. So a token that was revoked is
 //! useless at once, whoever revoked it.
 
-use crate::{
-    error::{Code as ErrorCode, Error},
-    time,
-};
+use crate::error::{Code as ErrorCode, Error};
 use relaymesh_core::{hash::Hash, name::Name};
-use relaymesh_runtime::token::{AttemptTokens, Bound, Found, Grant, NAMED_FILE, Pair, Scope, Tokens};
+use relaymesh_runtime::{
+    root_clock::RootClock,
+    token::{AttemptTokens, Bound, Found, Grant, NAMED_FILE, Pair, Scope, Tokens},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// The file in the root that holds the hash of a one-time code.
@@ -63,6 +63,7 @@ impl Code {
 /// All tokens that are good.
 pub(super) struct Keys {
     root: PathBuf,
+    clock: Arc<RootClock>,
     state: Mutex<State>,
 }
 
@@ -85,8 +86,13 @@ pub(super) enum Holder {
 }
 
 impl Keys {
-    pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, state: Mutex::default() }
+    pub(super) fn new(root: PathBuf, clock: Arc<RootClock>) -> Self {
+        Self { root, clock, state: Mutex::default() }
+    }
+
+    /// What time it is for a token: it never goes back, so what has expired stays so.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
     }
 
     /// Whose token it is, if it is good.
@@ -107,7 +113,7 @@ impl Keys {
 
     /// Exchanges a one-time code for a session: its token and its expiry.
     pub(super) fn begin(&self, code: &str) -> Option<(String, u64)> {
-        let now_ms = time::now_ms();
+        let now_ms = self.now_ms();
         if !Code::redeem(&self.root, code, now_ms) {
             return None;
         }
@@ -138,7 +144,7 @@ impl Keys {
 
     /// Whether this is the registration token.
     pub(super) fn may_register(&self, token: &str) -> Result<bool, Error> {
-        Ok(Pair::read(&self.root).map_err(|error| unreadable(&error))?.allows(token, time::now_ms()))
+        Ok(Pair::read(&self.root).map_err(|error| unreadable(&error))?.allows(token, self.now_ms()))
     }
 
     /// Changes the tokens with names.
@@ -188,11 +194,12 @@ mod tests {
     #[test]
     fn a_one_time_code_is_good_once_and_for_a_minute() {
         let root = tempfile::tempdir().unwrap();
-        let now_ms = time::now_ms();
+        let clock = Arc::new(RootClock::start(root.path(), 0));
+        let now_ms = clock.now_ms();
         let code = Code::make(root.path(), [7; 16], now_ms).unwrap();
         assert!(!Code::redeem(root.path(), "0707", now_ms));
         assert!(!Code::redeem(root.path(), &code, now_ms + CODE_MS), "too late");
-        let keys = Keys::new(root.path().to_owned());
+        let keys = Keys::new(root.path().to_owned(), clock);
         let (token, until_ms) = keys.begin(&code).unwrap();
         assert_eq!(keys.begin(&code), None, "a second time");
         let found = keys.find(&token, now_ms).unwrap();
@@ -204,7 +211,7 @@ mod tests {
     #[test]
     fn a_token_that_is_revoked_is_useless_at_once_and_a_file_that_cannot_be_read_lets_nobody_in() {
         let root = tempfile::tempdir().unwrap();
-        let keys = Keys::new(root.path().to_owned());
+        let keys = Keys::new(root.path().to_owned(), Arc::new(RootClock::start(root.path(), 0)));
         let name: Name = "ci".parse().unwrap();
         let grant = Grant { scope: Scope::Ro, namespaces: None, agent: None };
         let token = keys.change(|tokens| tokens.create(name.clone(), grant, None, [3; 32], 0)).unwrap().unwrap();

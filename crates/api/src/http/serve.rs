@@ -7,15 +7,13 @@ use super::{
     stall::Stall,
     tls::Certificate,
 };
-use crate::{
-    error::{Code, Error},
-    time as clock,
-};
+use crate::error::{Code, Error};
 use axum::{Router, body::Body};
 use http_body::{Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use relaymesh_runtime::{
+    root_clock::RootClock,
     settings::{OFF, Settings, size},
     token::Tokens,
 };
@@ -121,7 +119,7 @@ fn beside(root: &Path, path: &str) -> PathBuf {
 
 fn has_token(root: &Path) -> Result<bool, Error> {
     let tokens = Tokens::read(root).map_err(|error| Error::new(Code::StoreIo, format!("tokens.json: {error}")))?;
-    let now_ms = clock::now_ms();
+    let now_ms = RootClock::glance(root, 0).now_ms();
     let is_good = |until_ms: Option<u64>| until_ms.is_none_or(|until_ms| now_ms < until_ms);
     Ok(tokens.is_some_and(|tokens| tokens.tokens.values().any(|token| is_good(token.until_ms))))
 }

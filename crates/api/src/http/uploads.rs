@@ -10,6 +10,7 @@ use crate::{
     time,
 };
 use relaymesh_core::{hash::Hash, name::Name};
+use relaymesh_runtime::clock::{Source as _, System};
 use relaymesh_store::Blob;
 use std::{
     collections::BTreeMap,
@@ -31,7 +32,8 @@ pub(super) struct Uploads(Mutex<BTreeMap<(Hash, Name), Kept>>);
 struct Kept {
     /// Keeps it from being removed.
     blob: Blob,
-    until_ms: u64,
+    /// By the boot-time clock: one that is set makes nobody's upload old.
+    until_boot_ms: u64,
 }
 
 impl Uploads {
@@ -45,9 +47,9 @@ impl Uploads {
 
     /// Keeps an upload; says until when.
     pub(super) fn keep(&self, blob: Blob, author: Name) -> u64 {
-        let until_ms = time::now_ms().saturating_add(KEPT_MS);
-        self.kept().insert((blob.hash, author), Kept { blob, until_ms });
-        until_ms
+        let until_boot_ms = System.boot_ms().saturating_add(KEPT_MS);
+        self.kept().insert((blob.hash, author), Kept { blob, until_boot_ms });
+        time::now_ms().saturating_add(KEPT_MS)
     }
 
     /// The upload with this hash that this caller made. As long as the value lives, it stays.
@@ -56,10 +58,10 @@ impl Uploads {
     }
 
     /// Lets go of those whose time is over, and gives their hashes.
-    fn expire(&self, now_ms: u64) -> Vec<Hash> {
+    fn expire(&self, boot_ms: u64) -> Vec<Hash> {
         let mut over = Vec::new();
         self.kept().retain(|(hash, _), kept| {
-            let is_over = kept.until_ms <= now_ms;
+            let is_over = kept.until_boot_ms <= boot_ms;
             if is_over {
                 over.push(*hash);
             }
@@ -77,7 +79,7 @@ impl Uploads {
 pub(super) async fn sweep(uploads: Arc<Uploads>, desk: Arc<Desk>) {
     loop {
         tokio::time::sleep(LOOK).await;
-        for hash in uploads.expire(time::now_ms()) {
+        for hash in uploads.expire(System.boot_ms()) {
             let desk = Arc::clone(&desk);
             // One that cannot be removed stays, and the scrub will find it.
             let _ = blocking(move || (desk.sweep)(&hash)).await;
@@ -94,10 +96,12 @@ mod tests {
         let uploads = Uploads::default();
         let (ann, bob): (Name, Name) = ("ann".parse().unwrap(), "bob".parse().unwrap());
         let hash = Hash::sha256(b"bytes");
-        let until_ms = uploads.keep(Blob::new(hash, 5, None), ann.clone());
+        let before_ms = System.boot_ms();
+        uploads.keep(Blob::new(hash, 5, None), ann.clone());
+        let after_ms = System.boot_ms();
         assert!(uploads.find(hash, &ann).is_some() && uploads.find(hash, &bob).is_none());
-        assert_eq!(uploads.expire(until_ms - 1), []);
-        assert_eq!(uploads.expire(until_ms), [hash]);
+        assert_eq!(uploads.expire(before_ms + KEPT_MS - 1), []);
+        assert_eq!(uploads.expire(after_ms + KEPT_MS), [hash]);
         assert!(uploads.find(hash, &ann).is_none());
         for n in 0..UPLOADS_MAX {
             assert!(uploads.check().is_ok());

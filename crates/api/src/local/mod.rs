@@ -170,6 +170,10 @@ pub struct Status {
     pub clients: u64,
     /// Last alert, if any.
     pub alert: Option<String>,
+    /// Why the tokens of the HTTP API cannot be read, if so: it lets nobody in.
+    pub tokens_problem: Option<String>,
+    /// Why the system clock is not believed, if so: nothing is deleted by age meanwhile.
+    pub clock_problem: Option<String>,
     /// Why the newest settings were not loaded, if so.
     pub settings_problem: Option<String>,
     /// Why the newest agents.toml was not loaded, if so.
@@ -212,6 +216,8 @@ impl Status {
             tasks_ended: 0,
             clients: 0,
             alert: None,
+            tokens_problem: None,
+            clock_problem: None,
             settings_problem: None,
             agents_problem: None,
             poisoned: None,

@@ -40,7 +40,8 @@ pub(super) const OUTCOMES: [&str; 6] = ["success", "failed", "timeout", "abandon
 /// How a task can end.
 pub(super) const ENDS: [Status; 4] = [Status::Success, Status::Failed, Status::DeadLetter, Status::Cancelled];
 /// What alerts are about.
-pub(super) const ALERTS: [&str; 6] = ["clock_jump", "late", "disk_full", "poisoned", "unreadable", "held"];
+pub(super) const ALERTS: [&str; 7] =
+    ["clock_jump", "late", "disk_full", "poisoned", "unreadable", "held", "clock_unconfirmed"];
 
 /// Everything that is counted.
 #[derive(Debug)]
@@ -124,6 +125,7 @@ impl Counts {
             Alert::Poisoned(_) => 3,
             Alert::Unreadable(_) => 4,
             Alert::Held { .. } => 5,
+            Alert::ClockUnconfirmed(_) => 6,
         };
         self.alerts[place].fetch_add(1, Relaxed);
     }

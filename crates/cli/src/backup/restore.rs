@@ -14,6 +14,7 @@ use crate::{
     progress::Progress,
     time,
 };
+use relaymesh_runtime::root_clock;
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::{Options, Root, SqliteReader, SqliteStore};
 use std::{fs, io, path::Path};
@@ -74,6 +75,9 @@ fn fill(source: &Path, manifest: &Manifest, staging: &Staging) -> Result<u32, Er
             &format!("{} has (node, ops, tasks) {said:?}, but the store has {found:?}", manifest::FILE),
         ));
     }
+    // Stamps go on from today; ages from the newest op, so that what was brought back is not deleted at the first start.
+    let newest_ms = head.hlc().map_or(0, |hlc| hlc.wall_ms);
+    root_clock::restored(folder, newest_ms).map_err(|error| failed("write", &folder.join(root_clock::FILE), &error))?;
     Ok(recovery.origin_epoch)
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod audit;
 pub(crate) mod backup;
+pub(crate) mod clock;
 pub(crate) mod completions;
 pub(crate) mod dead;
 mod decide;
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Backup(backup::Args),
     Restore(restore::Args),
     Doctor(doctor::Args),
+    #[command(subcommand)]
+    Clock(clock::Command),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -130,6 +133,7 @@ impl Command {
             Self::Backup(args) => backup::run(&args, context),
             Self::Restore(args) => restore::run(&args, context),
             Self::Doctor(args) => doctor::run(&args, context),
+            Self::Clock(command) => clock::run(&command, context),
             Self::Explain(args) => explain::run(&args, context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),

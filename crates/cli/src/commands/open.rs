@@ -4,9 +4,10 @@ use crate::{
     args::Context,
     error::{Code, Error},
     exit::Exit,
-    output, time,
+    output,
 };
 use relaymesh_api::{http::OneTimeCode, local::Endpoint};
+use relaymesh_runtime::root_clock::RootClock;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -36,7 +37,8 @@ pub(crate) fn run(_: &Args, context: &Context) -> Result<Exit, Error> {
         error.hint("check the setting `http_addr` and the end of daemon.log")
     };
     let url = endpoint.and_then(|endpoint| endpoint.http).ok_or_else(none)?;
-    let code = OneTimeCode::make(&context.root, rand::random(), time::now_ms()).map_err(failed)?;
+    let code = OneTimeCode::make(&context.root, rand::random(), RootClock::glance(&context.root, 0).now_ms())
+        .map_err(failed)?;
     if context.json {
         output::value(&json!({ "url": url, "code": code }));
     } else {

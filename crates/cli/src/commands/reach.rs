@@ -68,7 +68,8 @@ impl Command {
             | Self::Log(_)
             | Self::Backup(_)
             | Self::Restore(_)
-            | Self::Doctor(_) => Reach::Here,
+            | Self::Doctor(_)
+            | Self::Clock(_) => Reach::Here,
         }
     }
 }

@@ -12,6 +12,7 @@ use relaymesh_api::view::token;
 use relaymesh_core::name::Name;
 use relaymesh_runtime::{
     driver::Command as DriverCommand,
+    root_clock::RootClock,
     token::{Grant, NAMED_FILE, Scope, Tokens},
 };
 use serde_json::json;
@@ -74,7 +75,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
     root::there(&context.root)?;
-    let now_ms = time::now_ms();
+    let now_ms = RootClock::glance(&context.root, 0).now_ms();
     match command {
         Command::List => list(context, now_ms)?,
         Command::Create { name, scope, namespaces, agent, ttl } => {

@@ -1,6 +1,7 @@
 //! Tokens with names: `tokens.json`.
 
-use super::pair::Pair;
+use super::{pair::Pair, spell};
+use crate::sealed;
 use relaymesh_core::{hash::Hash, name::Name};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -131,7 +132,20 @@ pub struct Tokens {
 impl Tokens {
     /// Those of this root; `None` when there never were any.
     pub fn read(root: &Path) -> io::Result<Option<Self>> {
-        Ok(super::read(root, NAMED_FILE)?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
+        Ok(Self::found(root)?.map(|(tokens, _)| tokens))
+    }
+
+    /// The same, and whether their file has its checksum.
+    fn found(root: &Path) -> io::Result<Option<(Self, bool)>> {
+        super::read(root, NAMED_FILE)?.map(|bytes| sealed::decode(&bytes)).transpose()
+    }
+
+    /// Gives a file of an older version its checksum. Without a file nothing is done.
+    pub fn seal(root: &Path) -> io::Result<()> {
+        match Self::found(root)? {
+            Some((_, false)) => Self::change(root, |_| ()),
+            Some((_, true)) | None => Ok(()),
+        }
     }
 
     /// Reads them, has them changed, and writes them, while nobody else does. They are durable when this returns.
@@ -139,28 +153,34 @@ impl Tokens {
         let lock =
             OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(root.join(LOCK_FILE))?;
         flock(&lock, FlockOperation::LockExclusive)?;
-        let mut tokens = Self::read(root)?.unwrap_or_default();
+        let (mut tokens, is_sealed) = Self::found(root)?.unwrap_or_default();
         let before = tokens.clone();
         let changed = change(&mut tokens);
-        if tokens != before || !root.join(NAMED_FILE).exists() {
-            super::put(root, NAMED_FILE, &serde_json::to_vec_pretty(&tokens)?)?;
+        if tokens != before || !is_sealed {
+            super::put(root, NAMED_FILE, &sealed::encode(&tokens)?)?;
         }
         Ok(changed)
     }
 
     /// Makes the first token of a root that never had any, for whoever may enter the root. `true` when it did.
+    ///
+    /// The token in the clear is durable before its hash is: a process that is killed in between leaves a file that opens nothing, and the
+    /// next start makes both anew. The other way round nobody could ever know the token.
     pub fn make_first(root: &Path, random: [u8; 32], now_ms: u64) -> io::Result<bool> {
         let Ok(name) = FIRST_NAME.parse::<Name>() else { return Ok(false) };
         if root.join(NAMED_FILE).exists() {
             return Ok(false);
         }
+        super::put(root, FIRST_FILE, format!("{}\n", spell(PREFIX, random)).as_bytes())?;
         let made = Self::change(root, |tokens| {
             let grant = Grant { scope: Scope::Rw, namespaces: None, agent: None };
             tokens.tokens.is_empty().then(|| tokens.create(name, grant, None, random, now_ms)).flatten()
         })?;
-        let Some(token) = made else { return Ok(false) };
-        super::put(root, FIRST_FILE, format!("{token}\n").as_bytes())?;
-        Ok(true)
+        if made.is_none() {
+            // Somebody else has made tokens meanwhile: this one opens nothing.
+            std::fs::remove_file(root.join(FIRST_FILE))?;
+        }
+        Ok(made.is_some())
     }
 
     /// A new token with this name; `None` when the name is taken.

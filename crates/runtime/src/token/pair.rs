@@ -1,6 +1,7 @@
 //! A token and the one before it: what rotation is made of.
 
 use super::spell;
+use crate::sealed;
 use relaymesh_core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use std::{io, path::Path};
@@ -34,12 +35,25 @@ pub struct Kept {
 impl Pair {
     /// The registration token of this root. Without a file there is none, and nobody may register.
     pub fn read(root: &Path) -> io::Result<Self> {
-        Ok(super::read(root, FILE)?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?.unwrap_or_default())
+        Ok(Self::found(root)?.map(|(pair, _)| pair).unwrap_or_default())
+    }
+
+    /// The same, and whether its file has its checksum.
+    fn found(root: &Path) -> io::Result<Option<(Self, bool)>> {
+        super::read(root, FILE)?.map(|bytes| sealed::decode(&bytes)).transpose()
+    }
+
+    /// Gives a file of an older version its checksum. Without a file nothing is done.
+    pub fn seal(root: &Path) -> io::Result<()> {
+        match Self::found(root)? {
+            Some((pair, false)) => pair.write(root),
+            Some((_, true)) | None => Ok(()),
+        }
     }
 
     /// Keeps it as the registration token. It is durable when this returns.
     pub fn write(&self, root: &Path) -> io::Result<()> {
-        super::put(root, FILE, &serde_json::to_vec(self)?)
+        super::put(root, FILE, &sealed::encode(self)?)
     }
 
     /// A new registration token in the place of the current one, which stays good for `overlap_ms`. `random` is 32 bytes that nobody can

@@ -94,6 +94,78 @@ fn the_first_token_is_made_once_and_only_its_owner_reads_it() {
     assert!(!Tokens::make_first(root.path(), [3; 32], 7).unwrap(), "what was revoked does not come back");
 }
 
+#[test]
+fn a_start_that_was_killed_between_the_two_files_is_made_good_by_the_next() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    assert!(Tokens::make_first(root.path(), [1; 32], 5).unwrap());
+    let whole = std::fs::read_to_string(path(FIRST_FILE)).unwrap();
+    // Killed before each of the two renames.
+    for left in [&[][..], &[FIRST_FILE]] {
+        for name in [FIRST_FILE, NAMED_FILE] {
+            if !left.contains(&name) {
+                std::fs::remove_file(path(name)).unwrap();
+            }
+            std::fs::write(path(&format!("{name}.new")), "half").unwrap();
+        }
+        assert!(Tokens::make_first(root.path(), [2; 32], 6).unwrap(), "{left:?}");
+        let token = std::fs::read_to_string(path(FIRST_FILE)).unwrap();
+        assert_ne!(token, whole);
+        assert!(Tokens::read(root.path()).unwrap().unwrap().find(token.trim(), 6).is_some(), "{left:?}");
+    }
+}
+
+#[test]
+fn a_changed_byte_of_a_file_of_tokens_opens_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(NAMED_FILE);
+    let grant = Grant { scope: Scope::Ro, namespaces: Some(vec![name("team-a")]), agent: Some(name("coder")) };
+    let make = |tokens: &mut Tokens| tokens.create(name("ci"), grant.clone(), Some(10_000), [7; 32], 0);
+    Tokens::change(root.path(), make).unwrap();
+    let (good, bytes) = (Tokens::read(root.path()).unwrap(), std::fs::read(&path).unwrap());
+    for at in 0..bytes.len() {
+        for flip in [1_u8, 2, 4, 32, 64] {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= flip;
+            std::fs::write(&path, &bytes).unwrap();
+            // A space may become another one.
+            assert!(Tokens::read(root.path()).is_err() || Tokens::read(root.path()).unwrap() == good, "byte {at}");
+        }
+    }
+    for text in ["", " \n", "{}", "[]", "{\"tokens\": {}, \"sun\": \"\"}", "{\"tokens\": {}, \"sum\": 7}"] {
+        std::fs::write(&path, text).unwrap();
+        let error = Tokens::read(root.path()).unwrap_err();
+        assert!(Tokens::change(root.path(), |_| ()).is_err() && Tokens::seal(root.path()).is_err(), "{text}: {error}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    let mut pair = Pair::default();
+    pair.rotate([1; 32], 0, 5);
+    pair.write(root.path()).unwrap();
+    let path = root.path().join(FILE);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"until_ms\": null", "\"until_ms\": 7000", 1)).unwrap();
+    assert!(Pair::read(root.path()).is_err());
+}
+
+#[test]
+fn files_of_older_versions_are_read_and_get_their_checksum() {
+    let root = tempfile::tempdir().unwrap();
+    Tokens::seal(root.path()).and_then(|()| Pair::seal(root.path())).unwrap();
+    assert!(!root.path().join(NAMED_FILE).exists() && !root.path().join(FILE).exists());
+    let mut tokens = Tokens::default();
+    let grant = Grant { scope: Scope::Ro, namespaces: None, agent: None };
+    tokens.create(name("ci"), grant, None, [7; 32], 0).unwrap();
+    let mut pair = Pair::default();
+    pair.rotate([1; 32], 0, 5);
+    std::fs::write(root.path().join(NAMED_FILE), serde_json::to_vec_pretty(&tokens).unwrap()).unwrap();
+    std::fs::write(root.path().join(FILE), serde_json::to_vec(&pair).unwrap()).unwrap();
+    Tokens::seal(root.path()).and_then(|()| Pair::seal(root.path())).unwrap();
+    assert_eq!((Tokens::read(root.path()).unwrap(), Pair::read(root.path()).unwrap()), (Some(tokens), pair));
+    for name in [NAMED_FILE, FILE] {
+        assert!(std::fs::read_to_string(root.path().join(name)).unwrap().contains("\"sum\""), "{name}");
+    }
+}
+
 type Rows = Option<TaskRows>;
 
 /// A task of one step that runs for the first time, and what its attempt shows.

@@ -7,7 +7,6 @@ use crate::{
         desk::blocking,
         json::{Json, Said},
     },
-    time,
     view::agent,
 };
 use relaymesh_core::{name::Name, namespace::DEFAULT};
@@ -73,7 +72,7 @@ pub(super) async fn register(house: State, came: Came, Json(body): Json<Register
     }
     let default = || DEFAULT.parse().map_err(|_| unexpected());
     let namespace = body.namespace.map_or_else(default, Ok)?;
-    let (keys, now_ms) = (Arc::clone(&house), time::now_ms());
+    let (keys, now_ms) = (Arc::clone(&house), house.keys.now_ms());
     let (whose, place) = (agent.clone(), namespace.clone());
     let made =
         blocking(move || keys.keys.change(|tokens| tokens.register(&whose, &place, TOKEN_MS, rand::random(), now_ms)));

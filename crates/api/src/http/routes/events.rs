@@ -4,7 +4,6 @@ use super::{State, Who, audit, id};
 use crate::{
     error::{Code, Error},
     http::{door, events::Wanted, json::Query, problem::Problem},
-    time,
 };
 use axum::{
     body::Body,
@@ -65,7 +64,7 @@ pub(super) async fn follow(
     let keys = Arc::clone(&house.0);
     let is_good = move || {
         let _taken = &place; // as long as it listens
-        keys.keys.find(&token, time::now_ms()).is_ok_and(|found| found.is_some())
+        keys.keys.find(&token, keys.keys.now_ms()).is_ok_and(|found| found.is_some())
     };
     let wanted = Wanted { namespace: query.namespace, kinds, task };
     let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));

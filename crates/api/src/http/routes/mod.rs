@@ -285,7 +285,7 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, conne
     let uploads = Arc::new(Uploads::default());
     tokio::spawn(uploads::sweep(Arc::clone(&uploads), Arc::clone(&desk)));
     let house = Arc::new(House {
-        keys: Keys::new(desk.root.clone()),
+        keys: Keys::new(desk.root.clone(), Arc::clone(&desk.clock)),
         operations,
         rate: Rate::default(),
         waits: Waits::default(),

@@ -8,7 +8,6 @@ use crate::{
         json::{Json, Said},
         principal::Principal,
     },
-    time,
     view::token,
 };
 use axum::extract::Path;
@@ -30,8 +29,9 @@ const OVERLAP_MS: u64 = 86_400_000;
 pub(super) async fn list(house: State, who: Who) -> Answered {
     everywhere(&who)?;
     let house = house.0;
+    let now_ms = house.keys.now_ms();
     let tokens = blocking(move || house.keys.named()).await?;
-    Ok(Said(json!({ "tokens": token::to_json(&tokens, time::now_ms()) })))
+    Ok(Said(json!({ "tokens": token::to_json(&tokens, now_ms) })))
 }
 
 /// A token to create.
@@ -60,7 +60,7 @@ pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> 
     everywhere(&who)?;
     let grant = Grant { scope: body.scope, namespaces: body.namespaces, agent: body.agent };
     token::check(&body.name, &grant)?;
-    let (now_ms, name, keys) = (time::now_ms(), body.name, Arc::clone(&house.0));
+    let (now_ms, name, keys) = (house.0.keys.now_ms(), body.name, Arc::clone(&house.0));
     let until_ms = body.ttl_ms.map(|ttl_ms| now_ms.saturating_add(ttl_ms));
     let (made_name, scope) = (name.clone(), grant.scope);
     let made =
@@ -125,7 +125,7 @@ pub(super) async fn rotate(house: State, who: Who, Path(name): Path<String>, Jso
     let (name, keys): (Name, _) = (id(&name)?, Arc::clone(&house.0));
     let (of, overlap_ms) = (name.clone(), body.overlap_ms.unwrap_or(OVERLAP_MS));
     let made =
-        blocking(move || keys.keys.change(|tokens| tokens.rotate(&of, rand::random(), overlap_ms, time::now_ms())));
+        blocking(move || keys.keys.change(|tokens| tokens.rotate(&of, rand::random(), overlap_ms, keys.keys.now_ms())));
     let token = made.await?.ok_or_else(|| missing(&name))?;
     house.desk.note(&who.caller, "token.rotate", None, &[("name", name.as_str())]).await?;
     Ok(Said(json!(Made { name, token, until_ms: None })))

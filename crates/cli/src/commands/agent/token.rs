@@ -7,7 +7,10 @@ use crate::{
     output, root, time,
 };
 use clap::Subcommand;
-use relaymesh_runtime::token::{FILE, Kept, Pair};
+use relaymesh_runtime::{
+    root_clock::RootClock,
+    token::{FILE, Kept, Pair},
+};
 use serde_json::json;
 use std::io;
 
@@ -53,7 +56,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
         Error::new(Code::StoreIo, format!("cannot use {}: {error}", context.root.join(FILE).display()))
     };
     let mut tokens = Pair::read(&context.root).map_err(failed)?;
-    let now_ms = time::now_ms();
+    let now_ms = RootClock::glance(&context.root, 0).now_ms();
     let made = match command {
         Command::Create if tokens.current.is_some() => {
             let error = Error::new(Code::Refused, "a token already exists");

@@ -40,6 +40,11 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
+    /// Whether it is chosen by when it failed.
+    pub(super) fn is_by_age(&self) -> bool {
+        self.selection.since.is_some() || self.selection.before.is_some()
+    }
+
     /// The same, but selects all by default; for commands that change nothing.
     pub(super) fn find_or_all(&self, client: &dyn Client) -> Result<Vec<Shown>, Error> {
         if self.ids.is_empty() { self.selection.find(client).map(|all| all.dead) } else { self.find(client) }

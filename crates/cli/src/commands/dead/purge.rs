@@ -5,11 +5,12 @@ use crate::{
     args::Context,
     client::scope,
     commands::purge::{confirm, purged},
-    error::Error,
+    error::{Code, Error},
     exit::Exit,
     output,
 };
 use relaymesh_core::op::Scope;
+use relaymesh_runtime::root_clock::RootClock;
 use std::collections::BTreeSet;
 
 const EXAMPLES: &str = "\
@@ -33,6 +34,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
+    if let (true, Some(problem)) = (args.chosen.is_by_age(), RootClock::glance(&context.root, 0).problem()) {
+        // An age of 30 days is of this very clock.
+        return Err(
+            Error::new(Code::Refused, format!("not purged by age: {problem}")).hint("or name what to purge by its id")
+        );
+    }
     let client = context.client();
     let found = args.chosen.find(&*client)?;
     let mut seen = BTreeSet::new();

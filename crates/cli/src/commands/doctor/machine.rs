@@ -2,7 +2,10 @@
 
 use super::report::Report;
 use crate::{args::Context, time};
-use relaymesh_runtime::clock::{Source as _, System};
+use relaymesh_runtime::{
+    clock::{Source as _, System},
+    root_clock::RootClock,
+};
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 use rustix::process::{Resource, getrlimit};
@@ -34,12 +37,15 @@ pub(super) fn limits(report: &mut Report) {
 pub(super) fn clock(context: &Context, began: (u64, u64), report: &mut Report) {
     let (wall_ms, boot_ms) = (System.wall_ms(), System.boot_ms());
     let newest = SqliteReader::open(&context.root).ok().and_then(|mut reader| reader.head().ok()?.hlc());
-    let ahead_ms = newest.map_or(0, |hlc| hlc.wall_ms.saturating_sub(wall_ms));
+    let newest_ms = newest.map_or(0, |hlc| hlc.wall_ms);
+    let ahead_ms = newest_ms.saturating_sub(wall_ms);
     let drift_ms = (wall_ms.saturating_sub(began.0)).abs_diff(boot_ms.saturating_sub(began.1));
     let now = time::rfc3339(wall_ms);
     let advice = "set the clock and keep it synchronized (NTP)";
     if !YEARS_MS.contains(&wall_ms) {
         report.warn("clock", format!("the clock shows {now}, which is implausible"), advice);
+    } else if let Some(problem) = RootClock::glance(&context.root, newest_ms).problem() {
+        report.warn("clock", problem, "set the clock, or confirm it with `relaymesh clock confirm`");
     } else if ahead_ms > DRIFT_MS_MAX {
         let ahead = time::span(ahead_ms);
         report.warn("clock", format!("the clock shows {now}, but the newest op is {ahead} ahead of it"), advice);

@@ -8,7 +8,7 @@ use crate::{
     link::{self, Missing},
     output, root, settings, time,
 };
-use relaymesh_runtime::upkeep;
+use relaymesh_runtime::{root_clock::RootClock, upkeep};
 use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
@@ -27,7 +27,12 @@ struct Wanted {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut reader = root::read(&context.root)?;
-    let wanted = Wanted::new(args, context)?;
+    let newest_ms = reader.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
+    let clock = RootClock::glance(&context.root, newest_ms);
+    if let Some(problem) = clock.problem() {
+        output::note(&format!("warning: {problem}"));
+    }
+    let wanted = Wanted::new(args, context, clock.aged_ms())?;
     // Nothing to purge is nothing to confirm.
     let count = if wanted.finds_any(&mut reader)? {
         confirm(args.yes, || format!("everything that ended before {}", time::rfc3339(wanted.until_ms)))?;
@@ -56,9 +61,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
 }
 
 impl Wanted {
-    fn new(args: &Args, context: &Context) -> Result<Self, Error> {
+    /// By a clock that nobody has confirmed nothing is old: `now_ms` is the time by which ages are told.
+    fn new(args: &Args, context: &Context, now_ms: u64) -> Result<Self, Error> {
         let kept = settings::current(context)?.settings.retention();
-        let now_ms = time::now_ms();
         let ago = |days: u64| now_ms.saturating_sub(days.saturating_mul(DAY_MS));
         let asked_ms = args.older_than.unwrap_or_else(|| ago(args.days.unwrap_or(kept.done_retention_days)));
         let until_ms = asked_ms.min(kept.keys_until_ms(now_ms));
