@@ -11,9 +11,11 @@ use relaymesh_core::{
     id::{MessageId, NodeId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
+    message::State,
     name::Name,
+    namespace::DEFAULT,
     op::Scope,
-    task::{Task, TaskRows, spec::IdempotencyKey},
+    task::{Status, Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
     Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
@@ -32,6 +34,8 @@ pub(crate) const NEXT_DUE: &str = "SELECT min(due_ms) FROM step_rows INDEXED BY 
      WHERE queue = ?1 AND due_ms > ?2";
 pub(crate) const LEASED: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_lease_owner_updated \
      WHERE lease_owner = ?1 AND step_key > ?2 ORDER BY step_key LIMIT ?3";
+pub(crate) const WAITING: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_waiting \
+     WHERE status = 1 AND step_key > ?1 ORDER BY step_key LIMIT ?2";
 
 /// Request ids are the keys that begin with 1; the primary key begins with the key, so this is one step down the tree.
 pub(crate) const NEWEST_REQUEST: &str = "SELECT max(key) FROM idempotency_rows WHERE key >= x'01' AND key < x'02'";
@@ -236,6 +240,20 @@ impl Reader for SqliteReader {
         ask().map_err(|error| failure::sqlite("cannot read leases", &error))
     }
 
+    fn waiting(&mut self, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
+        let ask = || {
+            let after = after.map_or(-1, |key| columns::time(key.raw()));
+            let mut statement = self.connection.prepare_cached(WAITING)?;
+            let key = |row: &Row<'_>| columns::unsigned(row, 0).map(StepKey::from_raw);
+            statement.query_map((after, rows::count(limit)), key)?.collect::<rusqlite::Result<_>>()
+        };
+        ask().map_err(|error| failure::sqlite("cannot read which steps wait for an approval", &error))
+    }
+
+    fn threads(&mut self, state: State, after: Option<ThreadId>, limit: usize) -> Result<Vec<ThreadId>, Error> {
+        scopes::threads(&self.connection, state, after, limit)
+    }
+
     fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {
         let ask = || {
             let mut statement = self.connection.prepare_cached(
@@ -273,12 +291,31 @@ impl Reader for SqliteReader {
     }
 }
 
-/// Four texts in all, so that each is prepared once.
+/// Steps of tasks that have not ended: one at least of each is ready, or held, or waits for an approval. There are as many as there is work
+/// to do, however many tasks have ended.
+const OPEN: &str = "SELECT step_key >> 12 FROM step_rows INDEXED BY idx_steps_status_next_retry WHERE queue IS NOT NULL \
+     UNION SELECT step_key >> 12 FROM step_rows INDEXED BY idx_steps_lease_owner_updated WHERE lease_owner IS NOT NULL \
+     UNION SELECT step_key >> 12 FROM step_rows INDEXED BY idx_steps_waiting WHERE status = 1";
+
+/// A few texts in all, so that each is prepared once. The table is walked from its newest end where what is wanted is common, and read
+/// by an index where it may be rare.
 pub(crate) fn tasks_sql(filter: &TaskFilter) -> String {
+    let (index, rare) = match (&filter.namespace, filter.status) {
+        (_, Some(status)) if !status.is_terminal() => ("", format!(" AND task_key IN ({OPEN})")),
+        (Some(_), Some(status)) if status != Status::Success => {
+            (" INDEXED BY idx_tasks_unsuccessful", " AND status NOT IN (0, 1, 2, 3, 4)".to_owned())
+        }
+        (Some(namespace), _) if namespace.as_str() != DEFAULT => {
+            (" INDEXED BY idx_tasks_namespace", format!(" AND namespace <> '{DEFAULT}'"))
+        }
+        _ => ("", String::new()),
+    };
     let namespace = if filter.namespace.is_some() { " AND namespace = ?3" } else { " AND ?3 IS NULL" };
     let status = if filter.status.is_some() { " AND status = ?4" } else { " AND ?4 IS NULL" };
     let columns = rows::TASK_COLUMNS;
-    format!("SELECT {columns} FROM task_rows WHERE task_key < ?1{namespace}{status} ORDER BY task_key DESC LIMIT ?2")
+    format!(
+        "SELECT {columns} FROM task_rows{index} WHERE task_key < ?1{namespace}{status}{rare} ORDER BY task_key DESC LIMIT ?2"
+    )
 }
 
 fn due(

@@ -5,6 +5,7 @@ use relaymesh_core::{
     id::{MessageId, ThreadId},
     kernel::Rows,
     lanes::Priority,
+    message::State,
     name::Name,
     op::Scope,
     row::RowSum,
@@ -118,6 +119,31 @@ pub(crate) fn listed(
     };
     let found = ask().map_err(|error| failure::sqlite("cannot list the scopes", &error))?;
     found.iter().map(|bytes| known(bytes)).collect()
+}
+
+pub(crate) const THREADS: &str = "SELECT DISTINCT scope FROM scope_rows INDEXED BY idx_messages_state_priority_created \
+     WHERE state = ?1 AND scope > ?2 ORDER BY scope LIMIT ?3";
+
+/// Threads with a message in this state, in order.
+pub(crate) fn threads(
+    connection: &Connection,
+    state: State,
+    after: Option<ThreadId>,
+    limit: usize,
+) -> Result<Vec<ThreadId>, Error> {
+    let ask = || {
+        let mut statement = connection.prepare_cached(THREADS)?;
+        let after = after.map_or(Vec::new(), |after| scope_bytes(Scope::Thread(after)).to_vec());
+        let values = (state as u8, after, crate::rows::count(limit));
+        let rows = statement.query_map(values, |row| row.get::<_, Vec<u8>>(0))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let found = ask().map_err(|error| failure::sqlite("cannot list the threads", &error))?;
+    let thread = |bytes: &Vec<u8>| match known(bytes)? {
+        Scope::Thread(thread) => Ok(thread),
+        other => Err(failure::damaged(format!("{other} has a message"))),
+    };
+    found.iter().map(thread).collect()
 }
 
 /// What is due, longest due first.

@@ -22,10 +22,11 @@ use relaymesh_core::{
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
+    message::State as MessageState,
     name::Name,
     op::Scope,
     row::{self, RowKey},
-    task::{Task, TaskRows, spec::IdempotencyKey},
+    task::{Status, Task, TaskRows, spec::IdempotencyKey},
 };
 use state::State;
 use std::{
@@ -358,6 +359,25 @@ impl Reader for MemoryReader {
         let from = after.map_or(Bound::Included((owner, StepKey::from_raw(0))), |key| Bound::Excluded((owner, key)));
         let held = state.leases.range((from, Bound::Unbounded)).take_while(|(o, _)| *o == owner);
         Ok(held.take(limit).map(|(_, key)| *key).collect())
+    }
+
+    fn waiting(&mut self, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let state = self.read()?;
+        let waiting = state.steps.range((from, Bound::Unbounded)).filter(|(_, step)| step.status == Status::Waiting);
+        Ok(waiting.take(limit).map(|(key, _)| *key).collect())
+    }
+
+    fn threads(&mut self, wanted: MessageState, after: Option<ThreadId>, limit: usize) -> Result<Vec<ThreadId>, Error> {
+        let state = self.read()?;
+        let found = state.scopes.iter().filter_map(|((scope, _), row)| match (scope, &row.message) {
+            (Scope::Thread(thread), Some(message)) if message.state == wanted => Some(*thread),
+            _ => None,
+        });
+        let mut threads: Vec<ThreadId> = found.filter(|thread| after.is_none_or(|after| *thread > after)).collect();
+        threads.dedup();
+        threads.truncate(limit);
+        Ok(threads)
     }
 
     fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {

@@ -9,6 +9,7 @@ use relaymesh_core::{
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
+    message::State,
     name::Name,
     op::Scope,
     task::{Status, Step, Task, TaskRows, spec::IdempotencyKey},
@@ -144,6 +145,12 @@ pub trait Reader: Send + 'static {
 
     /// Steps that `owner` holds, by key, those after the given one. Found by index, not by a scan (R15).
     fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error>;
+
+    /// Steps that wait for an approval, by key, those after the given one. Found by index.
+    fn waiting(&mut self, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error>;
+
+    /// Threads with a message in this state, in order, those after the given one. Found by index.
+    fn threads(&mut self, state: State, after: Option<ThreadId>, limit: usize) -> Result<Vec<ThreadId>, Error>;
 
     /// The newest words that came too late, newest first.
     fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error>;

@@ -16,13 +16,16 @@ use relaymesh_core::{
         spec::{Ask, INPUT_PLACE},
     },
 };
-use relaymesh_store::{ContentKey, Reader, TaskFilter};
+use relaymesh_store::{ContentKey, Reader};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 /// The most that is read to work out an input for people.
 const FILLED_BYTES_MAX: u64 = 1 << 20;
+
+/// How many steps are read at once.
+const PAGE: usize = 256;
 
 /// A step's request for approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -178,21 +181,21 @@ impl Asked {
     }
 }
 
-/// Every step of the namespace that asks for a decision, the most urgent first. A step that has no deadline stands in no queue, so the
-/// tasks that are under way are looked at.
+/// Every step of the namespace that asks for a decision, the most urgent first.
 pub fn all(reader: &mut (impl Reader + ?Sized), namespace: &Name) -> Result<Vec<Asked>, Error> {
-    let mut found = Vec::new();
-    for status in Status::ALL.into_iter().filter(|status| !status.is_terminal()) {
-        let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
-        lookup::each_task(reader, &filter, |reader, task| {
-            let Some(rows) = reader.task_at(task.key)? else { return Ok(()) };
-            for (index, step) in rows.indexed() {
-                if step.status == Status::Waiting && step.spec.approve.is_some() {
-                    found.push(Asked::load(reader, &rows, index)?);
-                }
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = reader.waiting(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = Some(*last);
+        for key in page {
+            // It may have gone on since it was listed.
+            let Some(rows) = reader.task_at(key.task())? else { continue };
+            let waits = rows.steps.get(usize::from(key.place())).is_some_and(|step| step.status == Status::Waiting);
+            if waits && rows.task.namespace == *namespace {
+                found.push(Asked::load(reader, &rows, key.place())?);
             }
-            Ok(())
-        })?;
+        }
     }
     // What never runs out comes last.
     found.sort_by_key(|asked: &Asked| (asked.due_ms.wrapping_sub(1), asked.task.key, asked.step.index));

@@ -85,11 +85,18 @@ impl Selection {
             })?;
         }
         if self.flow.is_none() {
-            each_thread(reader, looked, |rows| {
-                if rows.thread.namespace == *namespace {
+            let mut threads = BTreeSet::new();
+            for state in [State::Failed, State::Dead] {
+                each_thread_in(reader, state, |thread| drop(threads.insert(thread)))?;
+            }
+            for (seen, thread) in (1..).zip(threads) {
+                if let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))?
+                    && rows.thread.namespace == *namespace
+                {
                     found.extend(rows.messages.values().filter_map(|message| dead_message(&rows.thread, message)));
                 }
-            })?;
+                looked(seen);
+            }
         }
         let by_agent = |dead: &Dead| self.agent.as_ref().is_none_or(|agent| *agent == dead.agent);
         found.retain(|dead| self.is_then(dead.died_ms) && by_agent(dead));
@@ -198,6 +205,21 @@ fn messages_found(thread: &Thread, message: &Message, found: &mut Vec<Dead>, ali
             let words = format!("{} is {}: it has not failed", message.draft.id, message.state);
             alive.get_or_insert_with(|| Error::new(Code::Refused, words));
         }
+    }
+}
+
+/// Every thread with a message in this state.
+fn each_thread_in(
+    reader: &mut (impl Reader + ?Sized),
+    state: State,
+    mut tell: impl FnMut(ThreadId),
+) -> Result<(), Error> {
+    let mut after = None;
+    loop {
+        let page = reader.threads(state, after, PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(*last);
+        page.into_iter().for_each(&mut tell);
     }
 }
 

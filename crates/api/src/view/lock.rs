@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use relaymesh_core::{
-    id::{LeaseToken, NodeId},
+    id::{LeaseToken, NodeId, ThreadId},
     kernel::Rows,
     lock::{Case, Key, Lock, Mode, Repository, RepositoryName},
     name::Name,
-    op::HeldLock,
+    op::{HeldLock, Scope},
 };
 use relaymesh_store::Reader;
 use serde::{Deserialize, Serialize};
@@ -83,12 +83,16 @@ pub fn each(
     namespace: &Name,
     mut tell: impl FnMut(&Repository, &Lock),
 ) -> Result<(), Error> {
-    let mut last = None;
+    // Repositories come right after all threads, of which there may be many.
+    let mut last = Some(Scope::Thread(ThreadId::from_bytes([0xff; 16])));
     loop {
         let page = reader.scopes(last, PAGE)?;
         let Some(newest) = page.last() else { return Ok(()) };
         last = Some(*newest);
         for scope in page {
+            if !matches!(scope, Scope::Repository(_)) {
+                return Ok(());
+            }
             let Some(Rows::Repository(rows)) = reader.scope(scope)? else { continue };
             if rows.repository.namespace == *namespace {
                 rows.locks.values().for_each(|lock| tell(&rows.repository, lock));

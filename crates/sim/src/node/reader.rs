@@ -6,6 +6,7 @@ use relaymesh_core::{
     id::{MessageId, NodeId, RequestId, TaskId, ThreadId, WorkerId},
     kernel::Rows,
     lanes::Priority,
+    message::State,
     name::Name,
     op::Scope,
     task::{Task, TaskRows, spec::IdempotencyKey},
@@ -142,6 +143,14 @@ impl Reader for FaultyReader {
 
     fn leased(&mut self, owner: NodeId, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
         self.read()?.leased(owner, after, limit)
+    }
+
+    fn waiting(&mut self, after: Option<StepKey>, limit: usize) -> Result<Vec<StepKey>, Error> {
+        self.read()?.waiting(after, limit)
+    }
+
+    fn threads(&mut self, state: State, after: Option<ThreadId>, limit: usize) -> Result<Vec<ThreadId>, Error> {
+        self.read()?.threads(state, after, limit)
     }
 
     fn conflicts(&mut self, limit: usize) -> Result<Vec<LeaseConflict>, Error> {

@@ -35,6 +35,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, description: "blobs, and scopes other than tasks", sql: tables::V2 },
     Migration { version: 3, description: "what was used", sql: tables::V3 },
     Migration { version: 4, description: "traffic with other nodes", sql: tables::V4 },
+    Migration { version: 5, description: "indexes for lists", sql: tables::V5 },
 ];
 
 /// The newest schema that this program knows.

@@ -1,5 +1,6 @@
 -- From the newest schema back to the first one, with what is in the store: what an older relaymesh left.
 DROP VIEW messages; DROP VIEW tasks; DROP VIEW idempotency;
+DROP INDEX idx_tasks_unsuccessful; DROP INDEX idx_tasks_namespace; DROP INDEX idx_steps_waiting;
 DROP TABLE mesh_marks; DROP TABLE mesh_nonces; DROP TABLE mesh_own; DROP TABLE mesh_outbox;
 DROP TABLE spends; DROP TABLE scope_rows; DROP TABLE snapshot_rows; DROP TABLE log_life;
 CREATE TABLE messages (msg_id TEXT PRIMARY KEY, state TEXT, priority TEXT, created_at_ms INTEGER);

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::reader;
+use relaymesh_core::task::Status;
 use relaymesh_store::TaskFilter;
 
 fn plan(world: &mut World, sql: &str) -> String {
@@ -55,6 +56,32 @@ fn lists_walk_the_table_from_its_newest_end() {
 }
 
 #[test]
+fn lists_of_what_may_be_rare_use_an_index() {
+    let mut world = World::new();
+    let filter = |namespace: &str, status| TaskFilter { namespace: Some(namespace.parse().unwrap()), status };
+    for (namespace, status) in [("default", Status::Failed), ("team", Status::DeadLetter), ("team", Status::Cancelled)]
+    {
+        let found = plan(&mut world, &reader::tasks_sql(&filter(namespace, Some(status))));
+        let expected = "SEARCH task_rows USING INDEX idx_tasks_unsuccessful (namespace=? AND status=? AND rowid<?)";
+        assert_eq!(found, expected, "{namespace} {status}");
+    }
+    for status in [None, Some(Status::Success)] {
+        let found = plan(&mut world, &reader::tasks_sql(&filter("team", status)));
+        assert_eq!(found, "SEARCH task_rows USING INDEX idx_tasks_namespace (namespace=? AND rowid<?)", "{status:?}");
+    }
+    for namespace in ["default", "team"] {
+        let found = plan(&mut world, &reader::tasks_sql(&filter(namespace, Some(Status::Running))));
+        assert!(found.starts_with("SEARCH task_rows USING INTEGER PRIMARY KEY (rowid=?); LIST SUBQUERY"), "{found}");
+        assert_eq!(found.matches("SEARCH step_rows USING COVERING INDEX").count(), 3, "{found}");
+        assert!(!found.contains("SCAN"), "{found}");
+    }
+    let found = plan(&mut world, reader::WAITING);
+    assert_eq!(found, "SEARCH step_rows USING COVERING INDEX idx_steps_waiting (status=? AND rowid>?)");
+    let found = plan(&mut world, crate::scopes::THREADS);
+    assert!(found.starts_with("SEARCH scope_rows USING COVERING INDEX idx_messages_state_priority_created"), "{found}");
+}
+
+#[test]
 fn the_contracts_indexes_have_their_names() {
     let mut world = World::new();
     let mut names = Vec::new();
@@ -74,6 +101,9 @@ fn the_contracts_indexes_have_their_names() {
             "idx_spends_task",
             "idx_steps_lease_owner_updated",
             "idx_steps_status_next_retry",
+            "idx_steps_waiting",
+            "idx_tasks_namespace",
+            "idx_tasks_unsuccessful",
             "idx_threads_rested"
         ]
     );

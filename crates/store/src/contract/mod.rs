@@ -98,6 +98,7 @@ macro_rules! contract_suite {
             leases_are_found_by_owner,
             leases_are_paged_by_key,
             a_lease_is_gone_with_its_attempt,
+            steps_that_wait_for_an_approval_are_found,
         );
         $crate::contract_area!($backend, idempotency:
             the_newest_request_is_the_greatest_of_all_namespaces,
@@ -129,6 +130,7 @@ macro_rules! contract_suite {
             a_thread_comes_back_with_its_messages,
             an_inbox_is_in_order_and_holds_nothing_else,
             messages_fall_due_by_lease_and_by_age,
+            threads_are_found_by_the_state_of_a_message,
         );
         $crate::contract_area!($backend, namespaces:
             a_namespace_comes_back,

@@ -207,6 +207,26 @@ pub fn leases_are_paged_by_key<B: Backend>() {
     assert!(reader.leased(node, whole.last().copied(), 3).unwrap().is_empty());
 }
 
+/// Steps that wait for an approval are found, with a deadline and without, in pages, until somebody decides.
+pub fn steps_that_wait_for_an_approval_are_found<B: Backend>() {
+    let mut world = World::<B>::new();
+    gallery(&mut world.author);
+    let asked = [None, Some(9_000), None].map(|deadline| world.author.submit(&Graph::of(vec![asking("it", deadline)])));
+    world.commit();
+    let mut reader = world.reader();
+    let all = reader.waiting(None, 1_000).unwrap();
+    let expected = asked.map(|task| key(world.author.rows(task), 0));
+    assert_eq!(all[all.len() - 3..], expected);
+    assert!(all.iter().all(|key| {
+        let rows = reader.task_at(key.task()).unwrap().unwrap();
+        rows.steps[usize::from(key.place())].status == Status::Waiting
+    }));
+    assert_eq!(reader.waiting(Some(expected[0]), 1).unwrap(), expected[1..2]);
+    world.author.decide(asked[1], 0, true).unwrap();
+    world.commit();
+    assert_eq!(world.reader().waiting(Some(expected[0]), 9).unwrap(), expected[2..]);
+}
+
 /// However an attempt ends, its lease goes with it.
 pub fn a_lease_is_gone_with_its_attempt<B: Backend>() {
     let mut world = World::<B>::new();

@@ -15,7 +15,7 @@ use relaymesh_core::{
     kernel::{Refusal, Rows},
     lanes::Priority,
     lock::{self, Case, EDIT_TTL_MS, Mode, RepositoryRows},
-    message::{self, Draft, ThreadRows},
+    message::{self, Draft, State, ThreadRows},
     op::{Body, HeldLock, HeldMessage, Scope},
     row::StateHash,
 };
@@ -168,6 +168,27 @@ pub fn messages_fall_due_by_lease_and_by_age<B: Backend>() {
     world.commit();
     assert_eq!(world.reader().next_due(from_ms).unwrap(), Some(from_ms + LEASE_MS));
     assert_eq!(world.reader().due_scopes(u64::MAX, 9).unwrap(), [(from_ms + LEASE_MS, Scope::Thread(THREAD))]);
+}
+
+/// A thread is found by the state of any of its messages, once, and in pages.
+pub fn threads_are_found_by_the_state_of_a_message<B: Backend>() {
+    let mut world = World::<B>::new();
+    let other = ThreadId::from_bytes([0xee; 16]);
+    let first = world.author.send(THREAD, "reviewer", Priority::Normal);
+    world.author.send(THREAD, "reviewer", Priority::High);
+    world.author.send(other, "reviewer", Priority::Normal);
+    world.commit();
+    let threads = |world: &mut World<B>, state, after| world.reader().threads(state, after, 9).unwrap();
+    let mut both = [THREAD, other];
+    both.sort();
+    assert_eq!(threads(&mut world, State::Queued, None), both);
+    assert_eq!(threads(&mut world, State::Queued, Some(both[0])), both[1..]);
+    assert_eq!(world.reader().threads(State::Queued, None, 1).unwrap(), both[..1]);
+    assert_eq!(threads(&mut world, State::Processing, None), []);
+    world.author.deliver(THREAD, first);
+    world.commit();
+    assert_eq!(threads(&mut world, State::Processing, None), [THREAD]);
+    assert_eq!(threads(&mut world, State::Queued, None), both);
 }
 
 /// A repository and its locks come back, and are there after a restart.
