@@ -139,9 +139,10 @@ pub(crate) fn threads(
         rows.collect::<rusqlite::Result<Vec<_>>>()
     };
     let found = ask().map_err(|error| failure::sqlite("cannot list the threads", &error))?;
-    let thread = |bytes: &Vec<u8>| match known(bytes)? {
-        Scope::Thread(thread) => Ok(thread),
-        other => Err(failure::damaged(format!("{other} has a message"))),
+    let thread = |bytes: &Vec<u8>| {
+        let scope = known(bytes)?;
+        let Scope::Thread(thread) = scope else { return Err(failure::damaged(format!("{scope} has a message"))) };
+        Ok(thread)
     };
     found.iter().map(thread).collect()
 }
