@@ -79,7 +79,7 @@ fn the_examples_of_the_program_are_written_and_run() {
 #[test]
 fn items_stand_below_their_step_which_took_as_long_as_they_did() {
     let mesh = Mesh::new();
-    let flow = "name: f\nsteps:\n  - {id: each, agent: sleep, foreach: [{ms: 120}, {ms: 120}], input: '${{ item }}'}\n  \
+    let flow = "name: f\nsteps:\n  - {id: each, agent: sleep, foreach: [120, 120], input: {ms: '${{ item }}'}}\n  \
                 - {id: last, agent: echo, depends_on: [each], input: 1}\n";
     assert_eq!(mesh.run(&["run", mesh.file("flow.yaml", flow)]).code, 0);
     let id = mesh.run(&["task", "list", "--json"]).json()["task"].as_str().unwrap().to_owned();

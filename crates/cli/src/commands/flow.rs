@@ -16,7 +16,7 @@ use relaymesh_core::{
 use serde_json::json;
 use std::{
     fs::OpenOptions,
-    io::{ErrorKind, Write as _},
+    io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -202,15 +202,15 @@ fn known(name: &str) -> Result<&'static str, Error> {
 fn write(name: &str, text: &str, out: Option<&Path>, context: &Context) -> Result<(), Error> {
     let file = out.map_or_else(|| PathBuf::from(format!("{name}.yaml")), Path::to_owned);
     let shown = file.display();
-    let mut made = OpenOptions::new().write(true).create_new(true).open(&file).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            let error = Error::new(Code::Refused, format!("{shown} already exists; nothing was written"));
-            error.hint("name another file with `--out FILE`, or use `--print`")
+    let failed = |error: io::Error| Error::new(Code::StoreIo, format!("cannot write {shown}: {error}"));
+    let mut made = OpenOptions::new().write(true).create_new(true).open(&file).map_err(|error| {
+        if error.kind() != ErrorKind::AlreadyExists {
+            return failed(error);
         }
-        _ => Error::new(Code::StoreIo, format!("cannot write {shown}: {error}")),
+        let error = Error::new(Code::Refused, format!("{shown} already exists; nothing was written"));
+        error.hint("name another file with `--out FILE`, or use `--print`")
     })?;
-    let written = made.write_all(text.as_bytes());
-    written.map_err(|error| Error::new(Code::StoreIo, format!("cannot write {shown}: {error}")))?;
+    made.write_all(text.as_bytes()).map_err(failed)?;
     if context.json {
         output::value(&json!({ "file": file }));
     } else {
