@@ -10,6 +10,7 @@ use crate::{
 use relaymesh_core::{id::ThreadId, op::Scope};
 use relaymesh_runtime::{
     driver::{Command, LifeCommand},
+    file_bus,
     upkeep::{self, Retention},
 };
 use relaymesh_store_sqlite::SqliteReader;
@@ -26,7 +27,8 @@ Examples:
 ///
 /// A purged task no longer appears in lists, and its idempotency key is free: an equal request runs again. The log
 /// records the purge. Without ids, purges by age in all namespaces, and keeps a task at least as long as its
-/// idempotency key (`idempotency_ttl_days` after its end). With ids, purges them at any age.
+/// idempotency key (`idempotency_ttl_days` after its end); removes files of that age from `done/` and `dead/` of the file
+/// bus too, but none that the bus does not know. With ids, purges them at any age.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -61,6 +63,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         Ok(scopes.len() as u64)
     })?;
     let exit = purged(context, count);
+    if args.ids.is_empty() {
+        sweep_bus(context, until_ms)?;
+    }
     if count == 0 && args.ids.is_empty() {
         let Retention { done_retention_days, idempotency_ttl_days } = retention;
         output::note(&format!(
@@ -70,6 +75,26 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         ));
     }
     Ok(exit)
+}
+
+/// Removes what the file bus accepted or refused up to then.
+fn sweep_bus(context: &Context, until_ms: u64) -> Result<(), Error> {
+    let swept = file_bus::sweep(&context.root, until_ms).map_err(|error| {
+        Error::new(
+            Code::StoreIo,
+            format!("cannot remove old files of the file bus in {}: {error}", context.root.display()),
+        )
+    })?;
+    if swept.files > 0 {
+        output::note(&format!("removed {} old files from done/ and dead/ of the file bus", swept.files));
+    }
+    if swept.unknown > 0 {
+        let unknown = swept.unknown;
+        output::note(&format!(
+            "kept {unknown} old files in done/ and dead/ that the file bus does not know; delete them yourself"
+        ));
+    }
+    Ok(())
 }
 
 /// The task or thread with this id.

@@ -216,3 +216,15 @@ CREATE TABLE mesh_outbox (
     sum            BLOB    NOT NULL
 ) STRICT;
 ";
+
+/// Migration 5. For the views alone: the epoch of a step's newest lease, the key of an ended task whose time to live is over, and where the
+/// files of a message of the file bus lie (a journal).
+pub(super) const V5: &str = "
+ALTER TABLE step_rows ADD COLUMN lease_epoch INTEGER;
+ALTER TABLE task_rows ADD COLUMN given_up_key BLOB;
+CREATE TABLE message_files (
+    msg_id         BLOB    PRIMARY KEY,
+    meta_path      TEXT    NOT NULL,
+    payload_path   TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+";
