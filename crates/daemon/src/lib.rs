@@ -20,6 +20,7 @@ mod live;
 mod log;
 mod metrics;
 mod notify;
+mod recovery;
 mod reload;
 pub mod root;
 mod run;

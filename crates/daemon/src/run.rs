@@ -8,6 +8,7 @@ use crate::{
     log::{FILE, Form, Level, Log},
     metrics::Metrics,
     notify,
+    recovery::RecoveryPoint,
     reload::Reload,
     root,
     session::{self, Session},
@@ -21,7 +22,7 @@ use relaymesh_api::{
     error::{Code, Error},
     flow,
     http::Listening,
-    local::{self, Desk, Endpoint, HeldAgent, Status},
+    local::{self, Desk, Endpoint, HeldAgent, LastStop, Status},
     metrics::{self, Counts},
     time,
     traces::Traces,
@@ -30,7 +31,7 @@ use relaymesh_core::id::NodeId;
 use relaymesh_runtime::{
     driver::{Glance, Watcher},
     rate_limits,
-    settings::Settings,
+    settings::{NORMAL, Settings},
     world::Alert,
 };
 use relaymesh_store::Reader as _;
@@ -102,6 +103,7 @@ pub fn run(home: &Home, manner: Manner) -> Result<(), Error> {
 
 struct Daemon {
     session: Session,
+    recovery: RecoveryPoint,
     root: PathBuf,
     socket: PathBuf,
     log: Log,
@@ -123,10 +125,17 @@ impl Daemon {
         let is_new = !root::exists(&home.root);
         let options = root::options(&loaded.settings);
         let store = if is_new { root::create(&home.root, &options)?.0 } else { root::open(&home.root, &options)? };
+        if loaded.settings.synchronous == NORMAL {
+            let risk = "commits are acknowledged before they are synced: a power cut loses acknowledged writes";
+            log.say(Level::Warn, "synchronous_normal", json!({ "risk": risk }));
+        }
         if is_new {
             log.say(Level::Info, "root_made", json!({ "root": home.root }));
         }
-        let node = root::reader(&store)?.head()?.chain.origin;
+        let head = root::reader(&store)?.head()?;
+        let node = head.chain.origin;
+        let begun = RecoveryPoint::begin(&home.root, &head);
+        let (recovery, last_stop) = begun.map_err(|error| failed("write its recovery point", &error))?;
         let listening = http::bind(&loaded.settings, &home.root, &log)?;
         let socket = Endpoint::socket(&home.root, &node.to_string())
             .map_err(|error| failed("choose a path for its socket", &error))?;
@@ -159,7 +168,7 @@ impl Daemon {
             live,
             log: log.clone(),
         });
-        let says = says(&files, Arc::clone(&metrics.counts), (node, last));
+        let says = says(&files, Arc::clone(&metrics.counts), (node, last), last_stop);
         let counts = Arc::clone(&metrics.counts);
         let scrapes = scrapes(&files, &says, metrics);
         let desk = desk(&session, (&files, &known), (&says, &scrapes), &stop);
@@ -181,7 +190,7 @@ impl Daemon {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
         let (root, upkeep) = (home.root.clone(), (errands, sweeping));
-        Ok(Self { session, root, socket, log, stops, carriers, http, traces, upkeep, io })
+        Ok(Self { session, recovery, root, socket, log, stops, carriers, http, traces, upkeep, io })
     }
 
     fn drive(
@@ -225,7 +234,12 @@ impl Daemon {
         if let Some(http) = &self.http {
             http.close();
         }
-        let finished = self.session.finish(Ok::<(), Error>(()));
+        let (recovery, log) = (&self.recovery, &self.log);
+        let finished = self.session.finish_at(Ok::<(), Error>(()), |head| {
+            if let Err(error) = recovery.end(head) {
+                log.say(Level::Warn, "recovery_point_failed", json!({ "error": error.to_string() }));
+            }
+        });
         let _ = self.upkeep.1.join();
         self.carriers.end();
         if let Some(http) = self.http {
@@ -281,7 +295,12 @@ pub(crate) type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
 /// The text of the metrics, with how many clients there are.
 pub(crate) type Scrapes = Arc<dyn Fn(Glance, u64, metrics::Form) -> Result<String, Error> + Send + Sync>;
 
-fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mutex<Last>>)) -> Says {
+fn says(
+    files: &Arc<Files>,
+    counts: Arc<Counts>,
+    (node, last): (NodeId, Arc<Mutex<Last>>),
+    last_stop: Option<LastStop>,
+) -> Says {
     let (files, started_ms) = (Arc::clone(files), time::now_ms());
     Arc::new(move |glance| Status {
         tasks_submitted: counts.tasks().0,
@@ -291,6 +310,7 @@ fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mute
         disk_free_bytes: free_bytes(&files.root),
         disk_needed_bytes: files.needed_bytes,
         held: held_agents(&files.root),
+        last_stop: last_stop.clone(),
         ..status(glance, node, started_ms, &last)
     })
 }
