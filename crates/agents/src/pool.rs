@@ -25,7 +25,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicI32, Ordering},
+        atomic::{AtomicI32, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -33,6 +33,9 @@ use std::{
 
 /// How long attempts have to end when the pool does, unless it is told otherwise (R12: 15 s for everything).
 const GRACE_MAX: Duration = Duration::from_secs(10);
+
+/// How long a thread beyond the core waits for work.
+const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// Which attempt: the step and its epoch.
 pub type Key = (StepId, u32);
@@ -109,6 +112,9 @@ struct Shared {
     news: Condvar,
     /// How long attempts have to end when the pool does.
     grace: Mutex<Duration>,
+    /// How many idle threads are kept, and how long others wait for work.
+    core: AtomicUsize,
+    idle_max: Duration,
     sandboxes: SandboxBuilder,
     /// Where processes are counted, if the system does.
     groups: Option<Groups>,
@@ -198,6 +204,8 @@ impl Pool {
             desk: Mutex::default(),
             news: Condvar::new(),
             grace: Mutex::new(GRACE_MAX),
+            core: AtomicUsize::new(usize::MAX),
+            idle_max: IDLE_MAX,
             ended: Box::new(ended),
         };
         Self { shared: Arc::new(shared), threads: Mutex::default() }
@@ -248,12 +256,20 @@ impl Pool {
         *locked(&self.shared.grace) = most;
     }
 
+    /// How many idle threads are kept. Those beyond it end after a while without work.
+    pub fn set_core(&self, threads: usize) {
+        self.shared.core.store(threads, Ordering::Relaxed);
+        self.shared.news.notify_all();
+    }
+
     fn hire(&self) -> io::Result<()> {
         let (bell, rings) = io::pipe()?;
         let shared = Arc::clone(&self.shared);
         let work = move || shared.work(&Arc::new(bell), &Arc::new(rings));
         let thread = thread::Builder::new().name("agent".to_owned()).stack_size(STACK_BYTES).spawn(work)?;
-        locked(&self.threads).push(thread);
+        let mut threads = locked(&self.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
         Ok(())
     }
 }
@@ -302,8 +318,19 @@ impl Shared {
                 return None;
             }
             desk.idle += 1;
-            desk = self.news.wait(desk).unwrap_or_else(PoisonError::into_inner);
+            let is_extra = desk.idle > self.core.load(Ordering::Relaxed);
+            let is_over;
+            (desk, is_over) = if is_extra {
+                let (desk, waited) =
+                    self.news.wait_timeout(desk, self.idle_max).unwrap_or_else(PoisonError::into_inner);
+                (desk, waited.timed_out())
+            } else {
+                (self.news.wait(desk).unwrap_or_else(PoisonError::into_inner), false)
+            };
             desk.idle -= 1;
+            if is_over && desk.queue.is_empty() && desk.idle >= self.core.load(Ordering::Relaxed) {
+                return None;
+            }
         }
     }
 
@@ -407,5 +434,43 @@ mod tests {
             assert!(error.contains("more than 60 processes"), "{error}");
             assert_eq!(tree::alive(&tag), Vec::<i32>::new(), "somebody survived");
         }
+    }
+
+    /// Five at once need five threads; afterwards those beyond the core end, and the core stays.
+    #[test]
+    fn r18_idle_threads_beyond_the_core_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tell, ends) = mpsc::channel();
+        let mut pool = Pool::with(SandboxBuilder::new(&[]), None, move |_, ended| drop(tell.send(ended.end)));
+        Arc::get_mut(&mut pool.shared).unwrap().idle_max = Duration::from_millis(1);
+        pool.set_core(2);
+        let agents = crate::Agents::parse("[agents.a]\ncommand = [\"sleep\", \"0.1\"]\n", folder.path()).unwrap();
+        for index in 0..5 {
+            let place = folder.path().join(index.to_string());
+            pool.launch(Launch {
+                key: (StepId { task: TaskId::from_bytes([1; 16]), index }, 1),
+                process: agents.get(&"a".parse().unwrap()).unwrap().process().unwrap().clone().into(),
+                folder: place.clone(),
+                files: place.clone(),
+                input: Box::new(|| Ok(Vec::new().into())),
+                env: Vec::new(),
+                tag: format!("idle-{}", place.display()),
+                meter: Meter::default(),
+                workdir: None,
+                opened: Vec::new(),
+                workspace: None,
+                result_schema: None,
+            });
+        }
+        for _ in 0..5 {
+            ends.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+        let threads = || locked(&pool.threads).iter().filter(|thread| !thread.is_finished()).count();
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        while threads() > 2 || locked(&pool.shared.desk).idle < 2 {
+            assert!(std::time::Instant::now() < until, "{} threads are left", threads());
+            thread::yield_now();
+        }
+        assert_eq!(threads(), 2);
     }
 }

@@ -4,7 +4,7 @@ use crate::{output, time};
 use relaymesh_agents::quoted;
 use relaymesh_api::view::ShownStep;
 pub(crate) use relaymesh_api::view::{Shown, View, content, result as result_of};
-use relaymesh_core::task::Status;
+use relaymesh_core::task::{Outcome, Status};
 use std::collections::BTreeMap;
 
 /// How much of a result or an error a table shows.
@@ -78,7 +78,14 @@ fn ordered(task: &Shown) -> impl Iterator<Item = &ShownStep> {
 fn outcome(step: &ShownStep) -> String {
     let result = step.delivered().map(ToString::to_string);
     let asks = || step.asks.as_ref().filter(|_| step.status == Status::Waiting).map(|asks| format!("asks: {asks}"));
-    let text = result.or_else(asks).or_else(|| step.error.clone());
+    // The status says what is next; that the last attempt was lost or too slow is in no status (R5).
+    let lost = step.last_outcome.filter(|last| matches!(last, Outcome::Timeout | Outcome::Abandoned));
+    let error = || match (lost, &step.error) {
+        (Some(lost), Some(error)) => Some(format!("{lost}: {error}")),
+        (Some(lost), None) => Some(lost.to_string()),
+        (None, error) => error.clone(),
+    };
+    let text = result.or_else(asks).or_else(error);
     text.map_or_else(|| "-".to_owned(), |text| output::short(&text, CELL_CHARS_MAX))
 }
 

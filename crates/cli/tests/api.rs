@@ -245,6 +245,7 @@ fn a_worker_from_outside_claims_a_step_and_its_token_dies_with_the_attempt() {
     let free = submit(2);
     let step = format!("/tasks/{free}/steps/slow");
     let claimed = web.post(&format!("{step}/claim"), &json!({ "lease_ms": 60_000 })).expect(200);
+    assert_eq!(claimed["heartbeat_ms"], 2_000, "R18: the setting lease_heartbeat_ms");
     let attempt = web.with(claimed["token"].as_str().unwrap());
     assert_eq!(attempt.get(&step).expect(200)["status"], "RUNNING");
     assert_eq!(attempt.get(&format!("/tasks/{busy}")).status, 404, "it sees its own task alone");
@@ -256,7 +257,16 @@ fn a_worker_from_outside_claims_a_step_and_its_token_dies_with_the_attempt() {
     assert_eq!(attempt.post(&format!("{step}/finish"), &done).expect(200)["status"], "SUCCESS");
     assert_eq!(attempt.get(&step).status, 401, "the attempt is over, and so is its token");
     assert_eq!(web.get(&format!("/tasks/{free}")).expect(200)["result"], json!({ "n": 2 }));
-    web.post(&format!("/tasks/{busy}/cancel"), &json!({})).expect(200);
+    let silent = submit(3);
+    let claimed = web.post(&format!("/tasks/{silent}/steps/slow/claim"), &json!({ "lease_ms": 1_000 })).expect(200);
+    assert_eq!(claimed["heartbeat_ms"], 333, "at most a third of the lease");
+    let step = || web.get(&format!("/tasks/{silent}/steps/slow")).expect(200);
+    house.0.until("a silent worker's attempt is shown as lost (R5)", |_| step()["last_outcome"] == "ABANDONED");
+    let text = house.run(&["task", "show", &silent]).stdout;
+    assert!(text.contains("ABANDONED: "), "{text}");
+    for task in [silent, busy] {
+        web.post(&format!("/tasks/{task}/cancel"), &json!({})).expect(200);
+    }
 }
 
 #[test]

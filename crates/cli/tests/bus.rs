@@ -345,6 +345,18 @@ fn d4_a_delivery_whose_file_is_taken_away_fails_for_all_to_see_and_is_made_again
     let shown = house.run(&["msg", "thread", thread, "--json"]).lines().swap_remove(0);
     assert!(shown["error"].as_str().unwrap().contains("without an answer"), "{shown}");
     assert_eq!((&shown["deliveries"], &shown["state"]), (&json!(2), &json!("PROCESSING")));
+    // R17: people find the files of a message in the view, wherever they lie now.
+    let paths = |root: &Path| -> Vec<Option<String>> {
+        let database = rusqlite::Connection::open(root.join("relaymesh.db")).unwrap();
+        let sql = "SELECT meta_path, payload_path FROM messages WHERE msg_id = ?1";
+        database.query_row(sql, [message], |row| Ok(vec![row.get(0)?, row.get(1)?])).unwrap()
+    };
+    let there = |paths: &[Option<String>], folder: &str| {
+        paths
+            .iter()
+            .all(|path| path.as_deref().is_some_and(|path| path.starts_with(folder) && root.join(path).exists()))
+    };
+    house.0.until("the view names the files", |_| there(&paths(&root), "processing/ben/"));
     // D7: the old proof is worth nothing, whoever has the file.
     put_pair(&root, "late", &json!({"reply_to": held}), "1");
     house.0.until("the old proof is refused", |_| root.join("dead/late.reason.json").exists());
@@ -352,6 +364,7 @@ fn d4_a_delivery_whose_file_is_taken_away_fails_for_all_to_see_and_is_made_again
     let again = serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(house.run(&["msg", "reply", again["held"].as_str().unwrap(), "--input", "2"]).code, 0);
     house.0.until("its files are cleared away", |_| !file.exists());
+    house.0.until("the view names the files where they lie now", |_| there(&paths(&root), "done/"));
 }
 
 #[test]

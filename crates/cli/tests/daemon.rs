@@ -134,3 +134,23 @@ fn a_path_too_long_for_a_socket_address_is_no_obstacle() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(run(&["down"]).code, 0);
 }
+
+#[test]
+fn r12_a_start_says_how_the_last_daemon_stopped_and_where_the_log_stood() {
+    let house = House::new();
+    assert_eq!(house.run(&["submit", "--agent", "echo", "--wait"]).code, 0);
+    let first = house.json(&["status"]);
+    assert!(first["last_stop"].is_null(), "{first}");
+    assert_eq!(house.run(&["down"]).code, 0);
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    let second = house.json(&["status"]);
+    let stop = &second["last_stop"];
+    assert_eq!((&stop["clean"], &stop["pos"]), (&true.into(), &first["pos"]), "{stop}");
+    assert!(stop["head"].as_str().unwrap().len() == 64 && stop["at_ms"].as_u64().unwrap() > 0, "{stop}");
+    assert!(house.run(&["status"]).stdout.contains("clean, 20"), "text has the time");
+    house.kill();
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    let stop = &house.json(&["status"])["last_stop"];
+    assert_eq!((&stop["clean"], &stop["pos"]), (&false.into(), &second["pos"]), "{stop}");
+    assert!(house.run(&["status"]).stdout.contains("NOT clean"));
+}

@@ -148,6 +148,10 @@ fn a_timeout_ends_the_process_and_counts_as_an_attempt() {
     let task = house.json(&["task", "list"])["task"].as_str().unwrap().to_owned();
     let pid = wrote(&house, &task, 0, "pid");
     found("it", || (!is_alive(&pid)).then_some(()));
+    let shown = house.json(&["task", "show", &task]);
+    assert_eq!(shown["steps"][0]["last_outcome"], "TIMEOUT", "R5: {shown}");
+    let text = house.run(&["task", "show", &task]).stdout;
+    assert!(text.contains("TIMEOUT: "), "R5: {text}");
 }
 
 #[test]

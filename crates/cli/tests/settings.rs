@@ -40,7 +40,7 @@ fn a_setting_comes_from_the_last_place_that_has_it_and_the_others_say_they_do_no
     assert_eq!(shown("max_attempts"), (22, "environment".to_owned()));
     assert_eq!(shown("thread_pool_max"), (33, "flag".to_owned()));
     assert_eq!(shown("llm_parallel_limit"), (3, "flag".to_owned()));
-    assert_eq!(setting(&rows, "gossip_sync_sample_size")["effect"], "no effect yet");
+    assert_eq!(setting(&rows, "gossip_sync_sample_size")["effect"], "no effect yet: for several nodes");
     let text = house.run(&["settings", "show"]).stdout;
     assert!(text.lines().any(|line| line.starts_with("mesh_prune_limit") && line.contains("no effect yet")), "{text}");
 }
@@ -219,4 +219,19 @@ fn r20_agents_that_use_a_language_model_share_its_places() {
         let waited = house.run(&["task", "wait", &task]);
         assert_eq!((waited.code, waited.stdout.trim()), (0, "1"), "how many ran at once: {}", waited.stderr);
     }
+}
+
+#[test]
+fn r18_longer_payloads_pass_once_the_setting_is_raised() {
+    let house = House::new();
+    std::fs::create_dir_all(house.0.root()).unwrap();
+    let long = house.0.file("long.json", &format!("\"{}\"", "x".repeat(12 << 20)));
+    let input = format!("@{long}");
+    let submit = ["submit", "--agent", "echo", "--wait", "--json", "--input", &input];
+    let refused = house.run(&submit);
+    assert!(refused.code != 0 && refused.stderr.contains("10485760"), "{}", refused.stderr);
+    std::fs::write(house.0.root().join("relaymesh-settings.json"), r#"{"payload_max_bytes": 16777216}"#).unwrap();
+    assert_eq!(house.run(&["reload-settings"]).code, 0);
+    let passed = house.run(&submit);
+    assert_eq!(passed.code, 0, "{}", passed.stderr);
 }

@@ -25,7 +25,7 @@ fn a_message_goes_from_one_agent_to_another_and_back() {
 }
 
 #[test]
-fn a_lock_keeps_others_out_and_says_who_has_it() {
+fn v1_a_lock_keeps_others_out_says_who_has_it_and_lasts_as_long_as_its_work() {
     let mesh = Mesh::new();
     let taken = mesh.run(&["lock", "acquire", "src/**", "--repository", "app", "--holder", "ann", "--json"]);
     assert_eq!(taken.code, 0, "{}", taken.stderr);
@@ -39,6 +39,18 @@ fn a_lock_keeps_others_out_and_says_who_has_it() {
     assert_eq!(mesh.run(&["lock", "release", &held, "--repository", "app"]).code, 0);
     let ben = mesh.run(&["lock", "acquire", "src/lib.rs", "--repository", "app", "--holder", "ben", "--json"]);
     assert_eq!(ben.json()["fence"], 2);
+    let lasts = |arguments: &[&str]| {
+        let mut all = vec!["lock", "acquire", "--repository", "app", "--json"];
+        all.extend(arguments);
+        let taken = mesh.run(&all);
+        assert_eq!(taken.code, 0, "{}", taken.stderr);
+        let shown = mesh.run(&["lock", "list", "--json"]);
+        let lock = shown.lines().into_iter().find(|lock| lock["fence"] == taken.json()["fence"]).unwrap();
+        lock["deadline_ms"].as_u64().unwrap() - lock["acquired_ms"].as_u64().unwrap()
+    };
+    let v1 = [lasts(&["edited"]), lasts(&["long", "--for", "long"]), lasts(&["own", "--ttl-ms", "7000"])];
+    assert_eq!(v1, [30_000, 300_000, 7_000]);
+    assert_eq!(mesh.run(&["lock", "acquire", "x", "--for", "long", "--ttl-ms", "7000"]).code, 2);
     let bad = mesh.run(&["lock", "acquire", "../x", "--repository", "app"]);
     assert!(bad.code == 2 && bad.stderr.contains("`..`"), "{}", bad.stderr);
     assert_eq!(mesh.run(&["log", "verify"]).code, 0);

@@ -131,3 +131,58 @@ fn offline_commands_start_no_daemon() {
     assert!(nothing.stderr.contains("nothing is lost") && house.pid().is_none(), "{}", nothing.stderr);
     assert_eq!((house.run(&["backup", "copy"]).code, house.pid()), (0, None));
 }
+
+/// Files of a day long ago that the file bus knows, and one that it does not.
+fn old_files(root: &std::path::Path) -> (std::path::PathBuf, std::path::PathBuf) {
+    let day = root.join("done/2001-01-01");
+    std::fs::create_dir_all(&day).unwrap();
+    for name in ["a.receipt.json", "a.meta.json", "a.payload.json", "notes.txt"] {
+        std::fs::write(day.join(name), "{}").unwrap();
+    }
+    (day.join("a.receipt.json"), day.join("notes.txt"))
+}
+
+#[test]
+fn r35_old_files_of_the_file_bus_are_purged_and_what_it_does_not_know_stays() {
+    let mesh = Mesh::new();
+    ended(&mesh, "a");
+    let (known, unknown) = old_files(&mesh.root());
+    let purged = mesh.run(&["purge", "--yes"]);
+    assert_eq!(purged.code, 0, "{}", purged.stderr);
+    assert!(!known.exists() && unknown.exists());
+    let said = ["removed 3 old files from done/ and dead/", "kept 1 old files"];
+    assert!(said.iter().all(|said| purged.stderr.contains(said)), "{}", purged.stderr);
+}
+
+#[test]
+fn r35_the_daemon_removes_old_files_of_the_file_bus_by_itself() {
+    let house = House::new();
+    assert_eq!(house.run(&["init"]).code, 0);
+    let (known, unknown) = old_files(&house.0.root());
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    house.0.until("the old receipt is gone", |_| !known.exists());
+    assert!(unknown.exists());
+}
+
+#[test]
+fn r15_folders_are_compared_with_rows_and_what_differs_is_reported() {
+    let house = House::new();
+    let long = house.0.file("long.json", &format!("\"{}\"", "x".repeat(100_000)));
+    let submit = ["submit", "--agent", "echo", "--wait", "--input", &format!("@{long}")];
+    assert_eq!(house.run(&submit).code, 0);
+    assert_eq!(house.run(&["down"]).code, 0);
+    let log = |mesh: &Mesh| std::fs::read_to_string(mesh.root().join("daemon.log")).unwrap();
+    let lines = |text: &str, event: &str| {
+        text.lines().filter(|line| line.contains(event)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let first = log(&house.0);
+    assert!(lines(&first, "blobs_compared").iter().all(|line| line.contains("missing=[]")), "{first}");
+    let blob = std::fs::read_dir(house.0.root().join("blobs")).unwrap().next().unwrap().unwrap();
+    std::fs::rename(blob.path(), house.0.root().join("taken-away")).unwrap();
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    let name = blob.file_name().into_string().unwrap();
+    house.0.until("the missing blob is reported", |mesh| {
+        lines(&log(mesh), "blobs_compared").iter().any(|line| line.contains(&name) && line.contains("error"))
+    });
+    house.0.until("the bus has compared", |mesh| !lines(&log(mesh), "bus_compared").is_empty());
+}

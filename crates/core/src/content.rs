@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 /// blob beside it.
 pub const INLINE_BYTES_MAX: usize = 8 * 1024;
 
-/// The longest content there is (R9).
-pub const CONTENT_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// The longest content there may be, however far the setting `payload_max_bytes` is raised.
+pub const CONTENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The longest content, unless the settings say otherwise (R9).
+pub const CONTENT_BYTES_DEFAULT: usize = 10 * 1024 * 1024;
 
 /// What kind of bytes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ mod log;
 mod metrics;
 mod notify;
 pub mod private;
+mod recovery;
 mod reload;
 pub mod root;
 mod run;

@@ -6,9 +6,9 @@ use relaymesh_api::{
     time,
 };
 use relaymesh_core::id::NodeId;
-use relaymesh_runtime::settings::Settings;
+use relaymesh_runtime::settings::{NORMAL, Settings};
 use relaymesh_store::Store as _;
-use relaymesh_store_sqlite::{Options, Root, SqliteReader, SqliteStore};
+use relaymesh_store_sqlite::{Options, Root, SqliteReader, SqliteStore, Sync};
 use std::{io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path};
 
 /// Whether there is a root in this folder.
@@ -72,7 +72,8 @@ pub fn open_or_create(folder: &Path, options: &Options) -> Result<SqliteStore, E
 
 /// What the settings say about the store.
 pub fn options(settings: &Settings) -> Options {
-    Options { min_free_disk_bytes: settings.min_free_disk_bytes, ..Options::default() }
+    let sync = if settings.synchronous == NORMAL { Sync::Normal } else { Sync::Full };
+    Options { sync, min_free_disk_bytes: settings.min_free_disk_bytes, ..Options::default() }
 }
 
 /// A reader of a store that is open here.
@@ -86,4 +87,21 @@ pub fn there(folder: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::new(Code::NoRoot, format!("there is no root in {}", folder.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The level is set and read back when the store is opened: a mismatch would refuse it.
+    #[test]
+    fn d1_the_setting_decides_when_a_commit_is_synced() {
+        let root = tempfile::tempdir().unwrap();
+        let normal = Settings { synchronous: NORMAL.to_owned(), ..Settings::default() };
+        assert_eq!(options(&Settings::default()).sync, Sync::Full);
+        assert_eq!(options(&normal).sync, Sync::Normal);
+        let (store, _) = create(root.path(), &options(&normal)).unwrap();
+        store.close().unwrap();
+        assert!(open(root.path(), &options(&Settings::default())).is_ok());
+    }
 }

@@ -8,6 +8,7 @@ use crate::{
     log::{FILE, Form, Level, Log},
     metrics::Metrics,
     notify, private,
+    recovery::RecoveryPoint,
     reload::Reload,
     root,
     session::{self, Session},
@@ -22,7 +23,7 @@ use relaymesh_api::{
     error::{Code, Error},
     flow,
     http::Listening,
-    local::{self, Desk, Endpoint, HeldAgent, Status},
+    local::{self, Desk, Endpoint, HeldAgent, LastStop, Status},
     metrics::{self, Counts},
     time,
     traces::Traces,
@@ -32,7 +33,7 @@ use relaymesh_runtime::{
     driver::{Glance, Watcher},
     rate_limits,
     root_clock::RootClock,
-    settings::Settings,
+    settings::{NORMAL, Settings},
     world::Alert,
 };
 use relaymesh_store::Reader as _;
@@ -104,6 +105,7 @@ pub fn run(home: &Home, manner: Manner) -> Result<(), Error> {
 
 struct Daemon {
     session: Session,
+    recovery: RecoveryPoint,
     root: PathBuf,
     socket: PathBuf,
     log: Log,
@@ -125,10 +127,17 @@ impl Daemon {
         let is_new = !root::exists(&home.root);
         let options = root::options(&loaded.settings);
         let store = if is_new { root::create(&home.root, &options)?.0 } else { root::open(&home.root, &options)? };
+        if loaded.settings.synchronous == NORMAL {
+            let risk = "commits are acknowledged before they are synced: a power cut loses acknowledged writes";
+            log.say(Level::Warn, "synchronous_normal", json!({ "risk": risk }));
+        }
         if is_new {
             log.say(Level::Info, "root_made", json!({ "root": home.root }));
         }
-        let node = root::reader(&store)?.head()?.chain.origin;
+        let head = root::reader(&store)?.head()?;
+        let node = head.chain.origin;
+        let begun = RecoveryPoint::begin(&home.root, &head);
+        let (recovery, last_stop) = begun.map_err(|error| failed("write its recovery point", &error))?;
         let listening = http::bind(&loaded.settings, &home.root, &log)?;
         let socket = Endpoint::socket(&home.root, &node.to_string())
             .map_err(|error| failed("choose a path for its socket", &error))?;
@@ -162,7 +171,7 @@ impl Daemon {
             clock: session.clock(),
             log: log.clone(),
         });
-        let says = says(&files, Arc::clone(&metrics.counts), (node, last));
+        let says = says(&files, Arc::clone(&metrics.counts), (node, last), last_stop);
         let counts = Arc::clone(&metrics.counts);
         let scrapes = scrapes(&files, &says, metrics);
         let desk = desk(&session, (&files, &known), (&says, &scrapes), &stop);
@@ -185,7 +194,7 @@ impl Daemon {
             tell_parent(&Birth::Ready { pid: endpoint.pid });
         }
         let (root, upkeep) = (home.root.clone(), (errands, sweeping));
-        Ok(Self { session, root, socket, log, stops, carriers, http, traces, upkeep, io })
+        Ok(Self { session, recovery, root, socket, log, stops, carriers, http, traces, upkeep, io })
     }
 
     fn drive(
@@ -230,7 +239,12 @@ impl Daemon {
         if let Some(http) = &self.http {
             http.close();
         }
-        let finished = self.session.finish(Ok::<(), Error>(()));
+        let (recovery, log) = (&self.recovery, &self.log);
+        let finished = self.session.finish_at(Ok::<(), Error>(()), |head| {
+            if let Err(error) = recovery.end(head) {
+                log.say(Level::Warn, "recovery_point_failed", json!({ "error": error.to_string() }));
+            }
+        });
         let _ = self.upkeep.1.join();
         self.carriers.end();
         if let Some(http) = self.http {
@@ -292,7 +306,12 @@ pub(crate) type Says = Arc<dyn Fn(Glance) -> Status + Send + Sync>;
 /// The text of the metrics, with how many clients there are.
 pub(crate) type Scrapes = Arc<dyn Fn(Glance, u64, metrics::Form) -> Result<String, Error> + Send + Sync>;
 
-fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mutex<Last>>)) -> Says {
+fn says(
+    files: &Arc<Files>,
+    counts: Arc<Counts>,
+    (node, last): (NodeId, Arc<Mutex<Last>>),
+    last_stop: Option<LastStop>,
+) -> Says {
     let (files, started_ms) = (Arc::clone(files), time::now_ms());
     Arc::new(move |glance| Status {
         tasks_submitted: counts.tasks().0,
@@ -304,6 +323,7 @@ fn says(files: &Arc<Files>, counts: Arc<Counts>, (node, last): (NodeId, Arc<Mute
         disk_free_bytes: free_bytes(&files.root),
         disk_needed_bytes: files.needed_bytes,
         held: held_agents(&files.root),
+        last_stop: last_stop.clone(),
         ..status(glance, node, started_ms, &last)
     })
 }

@@ -13,7 +13,7 @@ use relaymesh_runtime::{
     settings::Settings,
     world::Alert,
 };
-use relaymesh_store::{Reader as _, Store as _};
+use relaymesh_store::{Head, Reader as _, Store as _};
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
 use std::sync::Arc;
 
@@ -110,10 +110,16 @@ impl Session {
     /// Stops the driver. Running attempts are given back and do not count. A poisoned store is the answer, whatever the
     /// command was told before.
     pub fn finish<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        self.finish_at(result, |_| {})
+    }
+
+    /// The same. `last` is told where the log stands, when nothing is written any more and the root is still held.
+    pub(crate) fn finish_at<T>(self, result: Result<T, Error>, last: impl FnOnce(&Head)) -> Result<T, Error> {
         self.clock.look();
         self.clock.keep(true);
         match self.driver.stop() {
             Ok(store) => {
+                last(store.head());
                 let closed = store.close();
                 let value = result?;
                 closed?;

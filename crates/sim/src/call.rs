@@ -114,6 +114,7 @@ impl Call {
             Command::Wait { .. }
             | Command::Claim { .. }
             | Command::Heartbeat { .. }
+            | Command::Filed { .. }
             | Command::Finish { .. }
             | Command::Yield { .. }
             | Command::Cancel { .. }
@@ -136,6 +137,7 @@ pub(crate) fn verb(command: &Command) -> &'static str {
         Command::Wait { .. } => "wait",
         Command::Claim { .. } => "claim",
         Command::Heartbeat { .. } => "heartbeat",
+        Command::Filed { .. } => "filed",
         Command::Finish { .. } => "finish",
         Command::Yield { .. } => "yield",
         Command::Cancel { .. } => "cancel",
@@ -166,7 +168,7 @@ pub(crate) fn verb(command: &Command) -> &'static str {
 /// What a command is about; a submit does not know yet.
 pub(crate) fn scope_of(command: &Command) -> Option<Scope> {
     match command {
-        Command::Submit(_) | Command::Heartbeat { .. } => None,
+        Command::Submit(_) | Command::Heartbeat { .. } | Command::Filed { .. } => None,
         Command::Life(LifeCommand::Purge { scope }) => Some(*scope),
         Command::Life(_) => None,
         Command::Wait { task } | Command::Cancel { task, .. } | Command::Redrive { task, .. } => {

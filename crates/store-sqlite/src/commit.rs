@@ -95,16 +95,18 @@ fn steps(connection: &Connection, steps: &[StepPut]) -> Result<(), Failure> {
     }
     let mut insert = connection.prepare_cached(
         "INSERT INTO step_rows (step_key, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
-         updated_at_ms, sum, row, artifact_pos, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+         updated_at_ms, sum, row, artifact_pos, lease_epoch, agent) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?;
     let mut update = connection.prepare_cached(
         "UPDATE step_rows SET status = ?2, attempt = ?3, queue = ?4, due_ms = ?5, lease_owner = ?6, lease_token = ?7, \
-         result_pos = ?8, updated_at_ms = ?9, sum = ?10, row = ?11, artifact_pos = ?12 WHERE step_key = ?1",
+         result_pos = ?8, updated_at_ms = ?9, sum = ?10, row = ?11, artifact_pos = ?12, lease_epoch = ?13 \
+         WHERE step_key = ?1",
     )?;
     for step in steps {
         if step.created {
             bind_step(&mut insert, step)?;
-            insert.raw_bind_parameter(13, step.agent.as_str())?;
+            insert.raw_bind_parameter(14, step.agent.as_str())?;
             insert.raw_execute()?;
         } else {
             bind_step(&mut update, step)?;
@@ -116,7 +118,7 @@ fn steps(connection: &Connection, steps: &[StepPut]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The twelve values that both statements for steps begin with.
+/// The thirteen values that both statements for steps begin with.
 fn bind_step(statement: &mut CachedStatement<'_>, step: &StepPut) -> rusqlite::Result<()> {
     let (queue, due_ms) = columns::queue(step.queue);
     let lease = step.lease.map(|(owner, token)| (owner.to_bytes(), token.to_bytes()));
@@ -131,7 +133,8 @@ fn bind_step(statement: &mut CachedStatement<'_>, step: &StepPut) -> rusqlite::R
     statement.raw_bind_parameter(9, columns::time(step.updated_ms))?;
     statement.raw_bind_parameter(10, &sum(step.sum)[..])?;
     statement.raw_bind_parameter(11, &step.bytes[..])?;
-    statement.raw_bind_parameter(12, columns::positions(&step.artifact_pos))
+    statement.raw_bind_parameter(12, columns::positions(&step.artifact_pos))?;
+    statement.raw_bind_parameter(13, step.epoch)
 }
 
 fn keys(connection: &Connection, keys: &[KeyPut]) -> Result<(), Failure> {
@@ -145,6 +148,10 @@ fn keys(connection: &Connection, keys: &[KeyPut]) -> Result<(), Failure> {
         match put {
             KeyPut::Added(row) => insert_key(&mut insert, row)?,
             KeyPut::Moved(row) => {
+                // For people: its owner before keeps it in the view.
+                let sql = "UPDATE task_rows SET given_up_key = ?1 WHERE task_key = \
+                           (SELECT task_key FROM idempotency_rows WHERE key = ?1 AND namespace = ?2)";
+                connection.prepare_cached(sql)?.execute((&row.key.to_bytes()[..], row.namespace.as_str()))?;
                 let sql = "DELETE FROM idempotency_rows WHERE key = ?1 AND namespace = ?2";
                 connection.prepare_cached(sql)?.execute((&row.key.to_bytes()[..], row.namespace.as_str()))?;
                 insert_key(&mut insert, row)?;
@@ -152,7 +159,10 @@ fn keys(connection: &Connection, keys: &[KeyPut]) -> Result<(), Failure> {
             KeyPut::Removed(row) => {
                 let sql = "DELETE FROM idempotency_rows WHERE key = ?1 AND namespace = ?2 AND task_key = ?3";
                 let values = (&row.key.to_bytes()[..], row.namespace.as_str(), columns::int(row.task_key)?);
-                connection.prepare_cached(sql)?.execute(values)?;
+                if connection.prepare_cached(sql)?.execute(values)? > 0 {
+                    let sql = "UPDATE task_rows SET given_up_key = ?1 WHERE task_key = ?2";
+                    connection.prepare_cached(sql)?.execute((values.0, values.2))?;
+                }
             }
         }
     }
@@ -208,6 +218,14 @@ fn journals(connection: &Connection, batch: &Batch) -> Result<(), Failure> {
         let mut put =
             connection.prepare_cached("INSERT OR REPLACE INTO worker_heartbeats (worker, at_ms) VALUES (?1, ?2)")?;
         put.execute((&beat.worker.to_bytes()[..], columns::time(beat.at_ms)))?;
+    }
+    for files in &batch.files {
+        let sql = "INSERT OR REPLACE INTO message_files (msg_id, meta_path, payload_path) VALUES (?1, ?2, ?3)";
+        connection.prepare_cached(sql)?.execute((
+            &files.message.to_bytes()[..],
+            files.meta_path.as_str(),
+            files.payload_path.as_str(),
+        ))?;
     }
     spends::write(connection, &batch.spends)?;
     traffic::write(connection, &batch.traffic)

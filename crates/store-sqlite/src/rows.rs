@@ -67,7 +67,7 @@ pub(crate) fn task_row(row: &Row<'_>) -> Result<Task, Error> {
 }
 
 const STEPS: &str = "SELECT step_key, agent, status, attempt, queue, due_ms, lease_owner, lease_token, result_pos, \
-     updated_at_ms, sum, row, artifact_pos FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key";
+     updated_at_ms, sum, row, artifact_pos, lease_epoch FROM step_rows WHERE step_key >= ?1 AND step_key < ?2 ORDER BY step_key";
 
 fn steps(connection: &Connection, task: &Task) -> Result<Vec<Step>, Error> {
     let mut rows = [TaskRows { task: task.clone(), steps: Vec::new() }];
@@ -146,7 +146,9 @@ fn step_row(row: &Row<'_>, task: &Task, place: u16) -> Result<Step, Error> {
             && row.get::<_, Option<i64>>(5)? == due_ms
             && owner == lease.map(|lease| lease.owner)
             && token == lease.map(|lease| lease.token)
-            && row.get::<_, i64>(9)? == columns::time(step.updated_ms))
+            && row.get::<_, i64>(9)? == columns::time(step.updated_ms)
+            // A row of an older schema that has not changed since has none.
+            && row.get::<_, Option<u32>>(13)?.is_none_or(|epoch| epoch == step.epoch))
     };
     if agrees().map_err(failed)? {
         Ok(step)

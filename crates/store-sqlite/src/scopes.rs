@@ -43,9 +43,14 @@ pub(crate) fn write(connection: &Connection, puts: &[ScopePut]) -> Result<(), Fa
                            task_id = ?14, content_pos = ?15, rested_ms = ?16 WHERE scope = ?1 AND part = ?2";
                 execute(connection, sql, &scope, part, row)?
             }
-            Change::Removed => connection
-                .prepare_cached("DELETE FROM scope_rows WHERE scope = ?1 AND part = ?2")?
-                .execute((&scope[..], part))?,
+            Change::Removed => {
+                if matches!(put.scope, Scope::Thread(_)) {
+                    connection.prepare_cached("DELETE FROM message_files WHERE msg_id = ?1")?.execute([part])?;
+                }
+                connection
+                    .prepare_cached("DELETE FROM scope_rows WHERE scope = ?1 AND part = ?2")?
+                    .execute((&scope[..], part))?
+            }
         };
         if changed != 1 {
             return Err(Failure::Conflict(format!("the row {:?} of {} is not there", put.part, put.scope)));

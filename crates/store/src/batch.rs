@@ -3,7 +3,7 @@
 use relaymesh_core::{
     hash::Hash,
     hlc::Hlc,
-    id::{LeaseToken, NodeId, StepId, TaskId, WorkerId},
+    id::{LeaseToken, MessageId, NodeId, StepId, TaskId, WorkerId},
     name::Name,
     op::Chain,
     row::{RowSum, StateHash},
@@ -66,6 +66,8 @@ pub struct Batch {
     pub heartbeats: Vec<Heartbeat>,
     /// Journal: what was used.
     pub spends: Vec<Spend>,
+    /// Journal: where files of messages lie.
+    pub files: Vec<MessageFiles>,
     /// Journal: traffic with other nodes, that is inbound (nonces and marks) and the outbox (D15).
     pub traffic: Changes,
 }
@@ -88,6 +90,7 @@ impl Batch {
             conflicts: Vec::new(),
             heartbeats: Vec::new(),
             spends: Vec::new(),
+            files: Vec::new(),
             traffic: Changes::default(),
         }
     }
@@ -117,6 +120,7 @@ impl Batch {
             && self.conflicts.is_empty()
             && self.heartbeats.is_empty()
             && self.spends.is_empty()
+            && self.files.is_empty()
             && self.traffic.is_empty()
     }
 }
@@ -172,6 +176,8 @@ pub struct StepPut {
     pub status: Status,
     /// Attempts since submit or redrive.
     pub attempt: u32,
+    /// Claims in all its life: the fence of its newest lease.
+    pub epoch: u32,
     /// Which queue it stands in, if any, and since or from when.
     pub queue: Option<(Queue, u64)>,
     /// Who holds it.
@@ -260,4 +266,16 @@ pub struct Heartbeat {
     pub worker: WorkerId,
     /// When, by the wall clock: for people and for recovery only (R10).
     pub at_ms: u64,
+}
+
+/// Where the files of a message of the file bus lie, from the root on. For people who read the view `messages` (R17): no rule reads it,
+/// so a store without that view may forget it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageFiles {
+    /// Which message.
+    pub message: MessageId,
+    /// Its meta file.
+    pub meta_path: String,
+    /// Its payload.
+    pub payload_path: String,
 }

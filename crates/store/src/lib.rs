@@ -23,7 +23,7 @@ pub mod verify;
 pub mod contract;
 
 pub use batch::{
-    Batch, ContentPut, Head, Heartbeat, IdempotencyRow, KeyPut, LeaseConflict, StepPut, StoredOp, TaskPut,
+    Batch, ContentPut, Head, Heartbeat, IdempotencyRow, KeyPut, LeaseConflict, MessageFiles, StepPut, StoredOp, TaskPut,
 };
 pub use content::{Blob, Blobs, Content};
 pub use error::Error;

@@ -118,6 +118,7 @@ fn step_put(task: &Task, index: u16, step: &Step, mark: &mut Mark, state: &mut S
         agent: step.spec.agent.clone(),
         status: step.status,
         attempt: step.attempt,
+        epoch: step.epoch,
         queue: Queue::of(step),
         lease: step.lease.as_ref().map(|lease| (lease.owner, lease.token)),
         result_pos: step.result_pos,

@@ -13,7 +13,7 @@ use super::source::Source;
 use super::tree::Tree;
 
 const TABLE: &str = "docs/conformance.md";
-const IDS: [(&str, usize); 6] = [("R", 39), ("F", 19), ("A", 10), ("L", 14), ("V", 11), ("D", 34)];
+const IDS: [(&str, usize); 7] = [("R", 39), ("F", 19), ("A", 10), ("L", 14), ("V", 11), ("D", 34), ("N", 15)];
 const FORMS: &str = "`package::module::test_fn` or `package/tests/file.rs::test_fn`";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

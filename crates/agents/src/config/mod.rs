@@ -69,7 +69,7 @@ const ZERO_BYTE: &str = "a zero byte cannot be passed on";
 
 /// The longest result, as an entry has it.
 fn result_bytes_max(said: Option<u64>) -> u64 {
-    said.unwrap_or(relaymesh_core::content::CONTENT_BYTES_MAX as u64)
+    said.unwrap_or(relaymesh_core::content::CONTENT_BYTES_DEFAULT as u64)
 }
 
 /// Why the file cannot be used. It quotes no value of the file.

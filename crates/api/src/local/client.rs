@@ -221,7 +221,7 @@ impl Shared {
         state.waiting.insert(id, reply);
         // A write that fails finds its answer where the reader ends.
         let _ = (&self.stream).write_all(&out);
-        out.shrink_to(frame::FRAME_BYTES_MAX >> 8);
+        out.shrink_to(64 << 10);
         state.out = out;
     }
 

@@ -1,11 +1,12 @@
 //! Frames: a length and a message.
 
 use crate::error::{Code, Error};
+use relaymesh_core::content::CONTENT_BYTES_MAX;
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{self, Read};
 
 /// The longest message: a command with the longest content, and some more.
-pub(super) const FRAME_BYTES_MAX: usize = 16 << 20;
+pub(super) const FRAME_BYTES_MAX: usize = CONTENT_BYTES_MAX + (6 << 20);
 
 const LENGTH_BYTES: usize = 4;
 

@@ -186,6 +186,21 @@ pub struct Status {
     pub disk_needed_bytes: u64,
     /// Agents and providers that are held.
     pub held: Vec<HeldAgent>,
+    /// How the previous daemon of this root stopped; `null` if there was none.
+    pub last_stop: Option<LastStop>,
+}
+
+/// How the previous daemon of a root stopped: its recovery point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LastStop {
+    /// Whether it stopped in order: everything written, every lease released. `false` after a kill, a crash or a power cut.
+    pub clean: bool,
+    /// Position of the newest op at the stop; if it was not clean, at the start of this daemon.
+    pub pos: u64,
+    /// Hash of that op.
+    pub head: String,
+    /// Time of the stop, in milliseconds since 1970; unknown if it was not clean.
+    pub at_ms: Option<u64>,
 }
 
 /// An agent, or a provider with all its agents, that is held: it gets no work for a while.
@@ -224,6 +239,7 @@ impl Status {
             disk_free_bytes: 0,
             disk_needed_bytes: 0,
             held: Vec::new(),
+            last_stop: None,
         }
     }
 }

@@ -41,17 +41,17 @@ metrics! {
     Counter "relaymesh_abandoned_total" [] "Attempts that ended because their worker was lost";
     Gauge "relaymesh_low_starvation_count" [] "Times that a step of lower priority was forced to run";
     Gauge "relaymesh_workflow_latency_p95" [] "95th percentile of the time from submit to end, over the last 1024 tasks, in seconds";
-    Counter "relaymesh_anti_entropy_merge_total" [] "Merges with other nodes; always 0 on one node";
+    Counter "relaymesh_anti_entropy_merge_total" [] "Merges with other nodes. For several nodes, which this version does not run: always 0";
     Counter "relaymesh_web_write_get_compat_total" [] "Writes by GET that were accepted";
     Counter "relaymesh_web_write_rate_limited_total" [] "HTTP writes refused by the rate limit";
-    Counter "relaymesh_dead_owner_reclaimed_total" [] "Leases taken over from dead nodes; always 0 on one node";
-    Counter "relaymesh_membership_recovery_suppressed_total" [] "Nodes that came back too early; always 0 on one node";
-    Counter "relaymesh_mesh_nodes_pruned_total" [] "Nodes that were removed; always 0 on one node";
-    Counter "relaymesh_worker_paused_total" [] "Times that this node stopped taking work because the mesh considered it dead";
-    Gauge "relaymesh_mesh_nodes_total" ["status"] "Nodes by status; only this one so far";
-    Gauge "relaymesh_running_steps_by_owner_status" ["owner_status"] "Running steps by the status of the node that owns their lease";
-    Gauge "relaymesh_oldest_dead_node_age_ms" [] "Time for which the oldest dead node has been dead; always 0 on one node";
-    Gauge "relaymesh_gossip_convergence_seconds" [] "Time by which the news of nodes differ; always 0 on one node";
+    Counter "relaymesh_dead_owner_reclaimed_total" [] "Leases taken over from dead nodes. For several nodes, which this version does not run: always 0";
+    Counter "relaymesh_membership_recovery_suppressed_total" [] "Nodes that came back too early. For several nodes, which this version does not run: always 0";
+    Counter "relaymesh_mesh_nodes_pruned_total" [] "Nodes that were removed. For several nodes, which this version does not run: always 0";
+    Counter "relaymesh_worker_paused_total" [] "Times that this node stopped taking work because the others considered it dead. For several nodes, which this version does not run: always 0";
+    Gauge "relaymesh_mesh_nodes_total" ["status"] "Nodes by status. For several nodes, which this version does not run: always 1 ALIVE";
+    Gauge "relaymesh_running_steps_by_owner_status" ["owner_status"] "Running steps by the status of the node that owns their lease. For several nodes, which this version does not run: always ALIVE";
+    Gauge "relaymesh_oldest_dead_node_age_ms" [] "Time for which the oldest dead node has been dead. For several nodes, which this version does not run: always 0";
+    Gauge "relaymesh_gossip_convergence_seconds" [] "Time by which the news of nodes differ. For several nodes, which this version does not run: always 0";
 
     Gauge "relaymesh_build_info" ["version"] "Always 1; the label has the version";
     Gauge "relaymesh_start_time_seconds" [] "Start time of the daemon, in seconds since 1970";
@@ -84,7 +84,7 @@ metrics! {
     Histogram "relaymesh_commit_duration_seconds" [] "Time to write and sync a batch";
     Histogram "relaymesh_commit_batch_ops" [] "Ops per batch";
     Counter "relaymesh_commit_failures_total" ["reason"] "Batches that were not committed, by reason";
-    Gauge "relaymesh_fold_lag_ops" [] "Ops that are not yet applied to the tables; always 0 on one node";
+    Gauge "relaymesh_fold_lag_ops" [] "Ops that are not yet applied to the tables. For several nodes, which this version does not run: always 0";
     Gauge "relaymesh_database_bytes" [] "Size of the database file";
     Gauge "relaymesh_wal_bytes" [] "Size of the write-ahead log";
     Gauge "relaymesh_blobs" [] "Contents stored as files";

@@ -107,7 +107,9 @@ fn of_task(body: &task::Body) -> Value {
             let agents: Vec<&str> = schedule.steps.iter().map(|step| step.agent.as_str()).collect();
             json!({ "name": schedule.name, "agents": agents, "request": schedule.fingerprint })
         }
-        task::Body::ClaimWork { step, worker, .. } => json!({ "step": step, "worker": worker }),
+        task::Body::ClaimWork { step, worker, lease_ms, .. } => {
+            json!({ "step": step, "worker": worker, "lease_duration_ms": lease_ms })
+        }
         task::Body::CompleteJob { held, result } => with(held, json!({ "result": result })),
         task::Body::FailJob { held, retryable, error, .. } => {
             with(held, json!({ "retryable": retryable, "error": hidden(error) }))
@@ -185,7 +187,7 @@ fn of_plan(body: &plan::Body) -> Value {
 fn of_register(body: &register::Body) -> Value {
     match body {
         register::Body::RouteKind { pattern, target } => {
-            json!({ "kinds": pattern, "target": target })
+            json!({ "kind": pattern, "route": target })
         }
         register::Body::DesignateCoordinator { coordinator } => {
             json!({ "coordinator": coordinator })

@@ -8,7 +8,7 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     op::{CancelMode, WriteClass},
-    task::{Attempt, Status},
+    task::{Attempt, Outcome, Status},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +108,10 @@ pub struct ShownStep {
     pub result: Value,
     /// Last error.
     pub error: Option<String>,
+    /// How the last attempt that is over ended: SUCCESS, FAILED, TIMEOUT, ABANDONED, YIELDED or CANCELLED.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub last_outcome: Option<Outcome>,
     /// Time of the last change, in milliseconds since 1970.
     pub updated_ms: u64,
     /// Last attempts, oldest first, if requested.

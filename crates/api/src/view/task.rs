@@ -124,6 +124,7 @@ impl View {
             ran: self.ran[usize::from(index)].clone(),
             result: self.results[usize::from(index)].clone().unwrap_or_default(),
             error: step.error.clone(),
+            last_outcome: step.history.last().map(|last| last.outcome),
             updated_ms: step.updated_ms,
             history: history.then(|| step.history.clone()),
         }

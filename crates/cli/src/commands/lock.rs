@@ -1,11 +1,11 @@
 //! `relaymesh lock`
 
 use crate::{args::Context, error::Error, exit::Exit, output, time};
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use relaymesh_api::view::lock::{self, Released, Shown};
 use relaymesh_core::{
     id::LeaseToken,
-    lock::{Case, EDIT_TTL_MS, Key, Mode, RepositoryName},
+    lock::{Case, Key, Mode, RepositoryName, Work},
     name::Name,
     op::HeldLock,
 };
@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   relaymesh lock acquire 'src/**' --repository app --purpose 'rename a module'
   relaymesh lock acquire README.md --repository app --shared
+  relaymesh lock acquire 'src/**' --repository app --for long
   relaymesh lock release lea_01KH…:7 --repository app
   relaymesh lock list";
 
@@ -38,9 +39,8 @@ pub(crate) enum Command {
         /// Repository
         #[arg(long, value_name = "NAME", default_value = "")]
         repository: RepositoryName,
-        /// Duration of the lock, from now
-        #[arg(long, value_name = "MS", default_value_t = EDIT_TTL_MS)]
-        ttl_ms: u64,
+        #[command(flatten)]
+        lasts: Lasts,
     },
     /// Release a lock
     #[command(after_help = EXAMPLES)]
@@ -77,12 +77,38 @@ pub(crate) struct Acquire {
     /// Token of a lock that you hold, to renew it or change its mode
     #[arg(long, value_name = "TOKEN")]
     token: Option<LeaseToken>,
-    /// Duration of the lock
-    #[arg(long, value_name = "MS", default_value_t = EDIT_TTL_MS)]
-    ttl_ms: u64,
+    #[command(flatten)]
+    lasts: Lasts,
     /// Purpose, shown in lists
     #[arg(long, value_name = "TEXT", default_value = "")]
     purpose: String,
+}
+
+/// How long a lock lasts, from now.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Lasts {
+    /// What the lock is for: 30 seconds for an edit, 5 minutes for long work
+    #[arg(long = "for", value_name = "WORK", value_enum, default_value_t = For::Edit)]
+    work: For,
+    /// Duration of the lock, instead of `--for`
+    #[arg(long, value_name = "MS", conflicts_with = "work")]
+    ttl_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum For {
+    Edit,
+    Long,
+}
+
+impl Lasts {
+    fn ttl_ms(self) -> u64 {
+        let work = match self.work {
+            For::Edit => Work::Edit,
+            For::Long => Work::Long,
+        };
+        self.ttl_ms.unwrap_or_else(|| work.ttl_ms())
+    }
 }
 
 pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
@@ -97,10 +123,12 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
             case: if asked.fold_case { Case::Folded } else { Case::Sensitive },
             holder: asked.holder.unwrap_or_else(|| context.caller.author.clone()),
             token: asked.token,
-            ttl_ms: asked.ttl_ms,
+            ttl_ms: asked.lasts.ttl_ms(),
             purpose: asked.purpose,
         },
-        Command::Renew { held, repository, ttl_ms } => LockCommand::Renew { namespace, repository, held, ttl_ms },
+        Command::Renew { held, repository, lasts } => {
+            LockCommand::Renew { namespace, repository, held, ttl_ms: lasts.ttl_ms() }
+        }
         Command::Release { held, repository } => LockCommand::Release { namespace, repository, held },
     };
     match context.client().lock(command)? {

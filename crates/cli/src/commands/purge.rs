@@ -10,7 +10,10 @@ use crate::{
     lookup, output, root, time,
 };
 use relaymesh_core::{id::ThreadId, op::Scope};
-use relaymesh_runtime::driver::{Command, LifeCommand};
+use relaymesh_runtime::{
+    driver::{Command, LifeCommand},
+    file_bus,
+};
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 
@@ -25,7 +28,8 @@ Examples:
 ///
 /// A purged task no longer appears in lists, and its idempotency key is free: an equal request runs again. The log
 /// records the purge. Without ids, purges by age in all namespaces, and keeps a task at least as long as its
-/// idempotency key (`idempotency_ttl_days` after its end). With ids, purges them at any age.
+/// idempotency key (`idempotency_ttl_days` after its end); removes files of that age from `done/` and `dead/` of the file
+/// bus too, but none that the bus does not know. With ids, purges them at any age.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -58,6 +62,26 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         Ok(scopes.len() as u64)
     })?;
     Ok(purged(context, count))
+}
+
+/// Removes what the file bus accepted or refused up to then.
+pub(super) fn sweep_bus(context: &Context, until_ms: u64) -> Result<(), Error> {
+    let swept = file_bus::sweep(&context.root, until_ms).map_err(|error| {
+        Error::new(
+            Code::StoreIo,
+            format!("cannot remove old files of the file bus in {}: {error}", context.root.display()),
+        )
+    })?;
+    if swept.files > 0 {
+        output::note(&format!("removed {} old files from done/ and dead/ of the file bus", swept.files));
+    }
+    if swept.unknown > 0 {
+        let unknown = swept.unknown;
+        output::note(&format!(
+            "kept {unknown} old files in done/ and dead/ that the file bus does not know; delete them yourself"
+        ));
+    }
+    Ok(())
 }
 
 /// The task or thread with this id.

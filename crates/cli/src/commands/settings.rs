@@ -8,7 +8,7 @@ use crate::{
 };
 use clap::Subcommand;
 use relaymesh_api::{local::Client, view::setting};
-use relaymesh_runtime::settings::{Effect, history::ENTRIES_MAX, page};
+use relaymesh_runtime::settings::{history::ENTRIES_MAX, page};
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
@@ -109,7 +109,7 @@ fn plain(value: &Value) -> String {
 }
 
 fn counts(effect: String) -> String {
-    if effect == Effect::NotYet.as_str() { format!("{effect}: not implemented") } else { effect }
+    effect
 }
 
 pub(crate) fn reload(_: &ReloadArgs, context: &Context) -> Result<Exit, Error> {

@@ -3,7 +3,7 @@
 use crate::{args::Context, error::Error, exit::Exit, output, time};
 use relaymesh_api::{
     health::{Health, Reason},
-    local::Status,
+    local::{LastStop, Status},
 };
 use serde_json::json;
 
@@ -72,6 +72,7 @@ fn text(status: &Status, health: &Health, url: Option<&str>) -> String {
         ("ready", output::clean(&ready_word)),
         ("http", url.unwrap_or("off").to_owned()),
         ("node", node.to_string()),
+        ("last stop", last_stop(status.last_stop.as_ref())),
         ("log", format!("{pos} ops")),
         ("steps", format!("{running} running, {ready} ready in memory")),
         ("clients", format!("{clients} connected, {waiting} waiting for a task")),
@@ -81,4 +82,17 @@ fn text(status: &Status, health: &Health, url: Option<&str>) -> String {
         ("alert", status.alert.clone().unwrap_or_else(|| "none".to_owned())),
     ];
     output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))
+}
+
+/// How the previous daemon stopped, in words.
+fn last_stop(last: Option<&LastStop>) -> String {
+    let Some(LastStop { clean, pos, head, at_ms }) = last else {
+        return "none recorded".to_owned();
+    };
+    let head: String = head.chars().take(12).collect();
+    match (clean, at_ms) {
+        (true, Some(at_ms)) => format!("clean, {}, at op {pos} (hash {head}…)", time::rfc3339(*at_ms)),
+        (true, None) => format!("clean, at op {pos} (hash {head}…)"),
+        (false, _) => format!("NOT clean (killed, crashed or without power); started again at op {pos} (hash {head}…)"),
+    }
 }

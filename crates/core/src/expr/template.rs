@@ -4,7 +4,6 @@
 //! out: texts as they are, `null` as nothing, the rest as JSON. `$${{` is a `${{` that is meant.
 
 use super::{Error, EvalError, Expr, References, Values};
-use crate::content::CONTENT_BYTES_MAX;
 use serde_json::Value;
 
 const OPEN: &str = "${{";
@@ -65,13 +64,19 @@ pub fn references(value: &Value, found: &mut References) -> Result<(), BadTempla
     }
 }
 
-/// The value with everything filled in. At most [`CONTENT_BYTES_MAX`] of it.
-pub fn fill(value: Value, values: &Values) -> Result<Value, EvalError> {
-    let mut room = CONTENT_BYTES_MAX;
+/// The value with everything filled in. At most `max` bytes are filled in.
+pub fn fill(value: Value, values: &Values, max: usize) -> Result<Value, EvalError> {
+    let mut room = Room { left: max, max };
     fill_in(value, values, &mut room)
 }
 
-fn fill_in(value: Value, values: &Values, room: &mut usize) -> Result<Value, EvalError> {
+/// How much may still be filled in.
+struct Room {
+    left: usize,
+    max: usize,
+}
+
+fn fill_in(value: Value, values: &Values, room: &mut Room) -> Result<Value, EvalError> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value),
         Value::String(text) if text.contains(OPEN) => fill_text(&text, values, room),
@@ -86,7 +91,7 @@ fn fill_in(value: Value, values: &Values, room: &mut usize) -> Result<Value, Eva
     }
 }
 
-fn fill_text(text: &str, values: &Values, room: &mut usize) -> Result<Value, EvalError> {
+fn fill_text(text: &str, values: &Values, room: &mut Room) -> Result<Value, EvalError> {
     let parts = parts(text).map_err(|error| EvalError(error.to_string()))?;
     if let [Part::Expr(expr)] = &parts[..] {
         let value = expr.eval(values)?;
@@ -115,11 +120,10 @@ fn fill_text(text: &str, values: &Values, room: &mut usize) -> Result<Value, Eva
 }
 
 /// A long result that is referred to a thousand times must not become a thousand copies.
-fn take(room: &mut usize, size: usize) -> Result<(), EvalError> {
-    *room = room.checked_sub(size).ok_or_else(|| {
-        EvalError(format!(
-            "the value to fill in is longer than {CONTENT_BYTES_MAX} bytes: pass the path of a file instead"
-        ))
+fn take(room: &mut Room, size: usize) -> Result<(), EvalError> {
+    let max = room.max;
+    room.left = room.left.checked_sub(size).ok_or_else(|| {
+        EvalError(format!("the value to fill in is longer than {max} bytes: pass the path of a file instead"))
     })?;
     Ok(())
 }

@@ -49,6 +49,26 @@ pub use validate::{Invalid, validate};
 pub const EDIT_TTL_MS: u64 = 30_000;
 /// How long a lock lasts that is taken for long work, unless the caller says otherwise.
 pub const LONG_TTL_MS: u64 = 300_000;
+/// What a lock is for. It decides how long the lock lasts when the caller does not say (V1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Work {
+    /// An edit: [`EDIT_TTL_MS`].
+    #[default]
+    Edit,
+    /// Long work: [`LONG_TTL_MS`].
+    Long,
+}
+
+impl Work {
+    /// How long a lock for it lasts.
+    pub fn ttl_ms(self) -> u64 {
+        match self {
+            Self::Edit => EDIT_TTL_MS,
+            Self::Long => LONG_TTL_MS,
+        }
+    }
+}
+
 /// The shortest time for which a lock is given.
 pub const TTL_MS_MIN: u64 = 1_000;
 /// The longest time for which a lock is given.

@@ -4,5 +4,6 @@ mod arbitrary;
 mod bytes;
 mod chain;
 mod golden;
+mod names;
 mod samples;
 mod scopes;

@@ -14,9 +14,11 @@ bodies! {
     Register {
         /// From now on work of these kinds goes to one node, or to anybody again. Said by the owner (L5).
         RouteKind {
-            /// Which kinds.
+            /// Which kinds (L5).
+            #[serde(rename = "kind")]
             pattern: Pattern,
             /// The node that alone may claim them; none: whoever may.
+            #[serde(rename = "route")]
             target: Option<NodeId>,
         }
         /// From now on this node says what follows from the log. Said by the owner (L6).

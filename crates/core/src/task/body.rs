@@ -28,7 +28,8 @@ bodies! {
             worker: WorkerId,
             /// What the worker will show to prove it.
             token: LeaseToken,
-            /// How long the lease lasts from the op's HLC.
+            /// How long the lease lasts from the op's HLC (L3).
+            #[serde(rename = "lease_duration_ms")]
             lease_ms: u64,
             /// The newest op of the task that the claimer had seen (D19).
             seen: Hlc,

@@ -42,6 +42,8 @@ use std::{
 pub struct Limits {
     /// Processes at once.
     pub processes: usize,
+    /// Idle threads that are kept for them.
+    pub idle: usize,
     /// Attempts at once of agents that use a language model.
     pub llm: usize,
     /// How long all of them have to end when the daemon does.
@@ -62,6 +64,7 @@ impl From<&Settings> for Limits {
         let grace = Duration::from_millis(settings.graceful_timeout_ms) * 2 / 3;
         Self {
             processes: size(settings.thread_pool_max),
+            idle: size(settings.thread_pool_core),
             llm: size(settings.llm_parallel_limit),
             grace,
             traced_per_mille: settings.traced_per_mille(),
@@ -145,6 +148,7 @@ impl<B: Blobs> Runner<B> {
         });
         let calls = Calls::new(move |key, ended| over(key, ended));
         processes.set_grace(limits.grace);
+        processes.set_core(limits.idle);
         let root = std::path::absolute(vault.root())?;
         let news = News::default();
         let ledger = Ledger::new(books, handle.spends(), ledger::elapsed());
@@ -181,6 +185,7 @@ impl<B: Blobs> Runner<B> {
         }
         self.limits = limits.unwrap_or(self.limits);
         self.processes.set_grace(self.limits.grace);
+        self.processes.set_core(self.limits.idle);
         self.quotas.set_places(self.limits.places());
         if let Some(agents) = agents {
             self.quotas.configure(quotas_of(&agents), agents.budgets().clone(), self.limits.places());

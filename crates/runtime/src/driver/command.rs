@@ -130,6 +130,15 @@ pub enum Command {
         /// A few words about it, in the order of their names.
         about: Vec<(Name, String)>,
     },
+    /// The files of a message lie here now, from the root on.
+    Filed {
+        /// Which message.
+        message: MessageId,
+        /// Its meta file.
+        meta_path: String,
+        /// Its payload.
+        payload_path: String,
+    },
 }
 
 /// What a caller asks for about a lock.
@@ -390,6 +399,7 @@ impl Command {
             Self::Wait { .. }
             | Self::Claim { .. }
             | Self::Heartbeat { .. }
+            | Self::Filed { .. }
             | Self::Finish {
                 outcome: Outcome::Failed { .. } | Outcome::Weighed(_) | Outcome::Limited { .. }, ..
             }

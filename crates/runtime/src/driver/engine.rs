@@ -12,7 +12,7 @@ use super::{
     upkeep::Upkeep,
 };
 use crate::world::World;
-use relaymesh_core::{content::CONTENT_BYTES_MAX, lanes::DEFAULT_MAX_CONSECUTIVE_HIGH, task::Effect};
+use relaymesh_core::{content::CONTENT_BYTES_DEFAULT, lanes::DEFAULT_MAX_CONSECUTIVE_HIGH, task::Effect};
 use relaymesh_store::{Batch, Error, Head, Reader};
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -31,7 +31,7 @@ pub struct Config {
     pub batch_ops_max: usize,
     /// High items in a row before a lower one must run.
     pub max_consecutive_high: u32,
-    /// The longest content that is taken; never more than [`CONTENT_BYTES_MAX`].
+    /// The longest content that is taken; never more than [`CONTENT_BYTES_MAX`](relaymesh_core::content::CONTENT_BYTES_MAX).
     pub payload_max_bytes: usize,
 }
 
@@ -44,7 +44,7 @@ impl Default for Config {
             reclaim_scan_interval_ms: 5_000,
             batch_ops_max: 1_024,
             max_consecutive_high: DEFAULT_MAX_CONSECUTIVE_HIGH,
-            payload_max_bytes: CONTENT_BYTES_MAX,
+            payload_max_bytes: CONTENT_BYTES_DEFAULT,
         }
     }
 }

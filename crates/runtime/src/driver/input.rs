@@ -6,15 +6,15 @@
 use super::{engine::Engine, pipeline::content_of};
 use crate::world::{Hold, Outcome, Weighed, World};
 use relaymesh_core::{
-    content::{CONTENT_BYTES_MAX, ContentRef, Media},
+    content::{ContentRef, Media},
     expr::{EvalError, References, StepValue, Values, is_true, template},
     task::{Status, Step, TaskRows, fail::shortened, graph::STEPS_MAX, spec::INPUT_PLACE},
 };
 use relaymesh_store::{Batch, Content, ContentKey, Reader};
 use serde_json::{Map, Value};
 
-/// The most that is read for one attempt: results that it refers to, or that are put together.
-const READ_BYTES_MAX: usize = 4 * CONTENT_BYTES_MAX;
+/// The most that is read for one attempt, in payloads of the longest kind: results that it refers to, or that are put together.
+const READ_PAYLOADS_MAX: usize = 4;
 
 /// Why an attempt cannot be given its input.
 pub(super) struct Unusable {
@@ -44,6 +44,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Its own input, filled in; or the item that it runs for; or `{step: result}` of the steps that it depends on; or `null`. Checked
     /// when read (D3). What was claimed together with its submit is still in the batch, and is not read back from the store.
     pub(super) fn input(&mut self, hold: Hold, batch: &Batch) -> Result<Content, Unusable> {
+        let max = self.config.payload_max_bytes;
         let (mut source, index) = self.source(hold, batch)?;
         let step = source.step(index);
         let Some(named) = step.spec.input else {
@@ -66,7 +67,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if let Some(item) = step.spec.item().filter(|_| found.item) {
             values.item = Some((item.index, source.items(item.of)?.swap_remove(usize::from(item.index))));
         }
-        Ok(Content::Inline(template::fill(value, &values)?.to_string().into_bytes()))
+        Ok(Content::Inline(template::fill(value, &values, max)?.to_string().into_bytes()))
     }
 
     /// Looks at the step's condition, or at its list, or puts together what the items of the list came to.
@@ -108,7 +109,8 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn source<'a>(&'a mut self, hold: Hold, batch: &'a Batch) -> Result<(Source<'a, R>, u16), Unusable> {
         let rows = self.live.task(hold.step.task).ok_or_else(|| Unusable::for_good("the task was purged"))?;
-        Ok((Source { reader: &mut self.reader, batch, rows, room: READ_BYTES_MAX }, hold.step.index))
+        let room = READ_PAYLOADS_MAX * self.config.payload_max_bytes;
+        Ok((Source { reader: &mut self.reader, batch, rows, room, room_max: room }, hold.step.index))
     }
 }
 
@@ -124,6 +126,7 @@ struct Source<'a, R> {
     batch: &'a Batch,
     rows: &'a TaskRows,
     room: usize,
+    room_max: usize,
 }
 
 impl<'a, R: Reader> Source<'a, R> {
@@ -210,9 +213,10 @@ impl<'a, R: Reader> Source<'a, R> {
 
     /// JSON as it is, anything else as text.
     fn value(&mut self, content: Content, named: ContentRef) -> Result<Value, Unusable> {
+        let room_max = self.room_max;
         self.room = self.room.checked_sub(content.len()).ok_or_else(|| {
             Unusable::for_good(format!(
-                "the results that the step refers to have more than {READ_BYTES_MAX} bytes in total: pass the paths of files instead"
+                "the results that the step refers to have more than {room_max} bytes in total: pass the paths of files instead"
             ))
         })?;
         let bytes = match content {

@@ -14,7 +14,7 @@ use relaymesh_core::{
     op::{BODY_BYTES_MAX, WriteClass},
     task::{self, Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
 };
-use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, Reader, Spend};
+use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, MessageFiles, Reader, Spend};
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// Decides one command. Its answer waits for the commit of the batch that it was decided in.
@@ -43,6 +43,10 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.claim_outside(&caller, step, worker, lease_ms).map(Answer::Claimed)
             }
             Command::Heartbeat { worker, within } => self.heartbeat(worker, within.as_ref()),
+            Command::Filed { message, meta_path, payload_path } => {
+                self.pipeline.batch().files.push(MessageFiles { message, meta_path, payload_path });
+                Ok(done(Status::Running))
+            }
             Command::Finish { hold, outcome } => {
                 self.as_asked(hold.step, outcome).and_then(|outcome| self.finish(&caller, hold, outcome)).map(done)
             }

@@ -46,6 +46,12 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
     /// What an earlier life had in the folders, from the rows. A file that is not there is made again: nobody can have seen it go.
     pub(super) fn recover(&mut self) -> Result<(), Stop> {
         self.placed.clear();
+        self.held()?.iter().try_for_each(|delivery| self.place(delivery))
+    }
+
+    /// The deliveries that the rows say are in the folders.
+    pub(super) fn held(&mut self) -> Result<Vec<Delivery>, Stop> {
+        let mut all = Vec::new();
         let held = self.means.reader.due_scopes(NEVER_MS, HELD_MAX)?;
         let scopes: BTreeSet<Scope> = held.into_iter().map(|(_, scope)| scope).collect();
         for scope in scopes {
@@ -56,11 +62,10 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                 let held = HeldMessage { message: row.draft.id, epoch: row.epoch, token: lease.token };
                 let thread = rows.thread.id;
                 let content = ContentKey::new(row.content_pos, 0);
-                let delivery = Delivery { thread, held, draft: row.draft.clone(), content };
-                self.place(&delivery)?;
+                all.push(Delivery { thread, held, draft: row.draft.clone(), content });
             }
         }
-        Ok(())
+        Ok(all)
     }
 
     pub(super) fn serve_all(&mut self) -> Result<(), Stop> {
@@ -230,6 +235,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                 folder.write(&file, &bytes)?;
             }
             folder.sync()?;
+            self.filed(draft.id, &folder, &message);
         }
         self.placed.entry(draft.to.clone()).or_default().insert(draft.id, proof);
         Ok(())

@@ -1,8 +1,8 @@
 //! A folder of the bus, opened once and never left again.
 //!
 //! Everything is done from the open folder with names of one part, and no link is ever followed, so whatever a program puts into a folder
-//! (a link to elsewhere, a pipe, a second name of somebody's file), nothing outside is read or written. Nothing is overwritten
-//! and nothing is deleted: files are made under a name of ours and renamed to where nothing was.
+//! (a link to elsewhere, a pipe, a second name of somebody's file), nothing outside is read or written. Nothing is overwritten:
+//! files are made under a name of ours and renamed to where nothing was. Only [`sweep`](super::sweep()) deletes.
 
 use rustix::{
     fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags, Stat},
@@ -115,6 +115,18 @@ impl Folder {
         Ok(names)
     }
 
+    /// Every name in it, in no order, also those that begin with a dot. Names may be removed on the way.
+    pub(super) fn each(&self, mut look: impl FnMut(&OsStr) -> io::Result<()>) -> io::Result<()> {
+        for entry in Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                look(name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What is there under this name, itself and not what it leads to.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -170,6 +182,20 @@ impl Folder {
     pub(super) fn rename(&self, name: &OsStr, to: &Folder, new: &str) -> io::Result<()> {
         let name = CString::new(name.as_bytes())?;
         Ok(fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE)?)
+    }
+
+    /// Deletes the file of this name, itself and not what it leads to.
+    pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
+    }
+
+    /// Deletes the folder of this name if nothing is in it. `false`: something is.
+    pub(super) fn remove_empty(&self, name: &OsStr) -> io::Result<bool> {
+        match fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Its entries are durable when this returns.

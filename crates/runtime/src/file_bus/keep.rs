@@ -3,10 +3,12 @@
 use super::{
     FileBus, Stop,
     folder::Folder,
-    meta::{Id, META, PAYLOAD, REASON, RECEIPT},
+    meta::{Id, META, META_BYTES_MAX, PAYLOAD, REASON, RECEIPT},
 };
-use relaymesh_core::utc;
+use crate::driver::Command;
+use relaymesh_core::{id::MessageId, utc};
 use relaymesh_store::{Blobs, Reader};
+use serde::Deserialize;
 use serde_json::json;
 use std::{
     ffi::{OsStr, OsString},
@@ -14,6 +16,12 @@ use std::{
 };
 
 const DAY_MS: u64 = 86_400_000;
+/// What of a receipt is read again.
+#[derive(Deserialize)]
+struct Receipt {
+    message: Option<MessageId>,
+}
+
 /// Places for one id in one folder.
 const PLACES_MAX: usize = 100_000;
 
@@ -29,7 +37,26 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         moved(self.places.meta.rename(OsStr::new(&id.file(RECEIPT)), &day, &format!("{base}{RECEIPT}")))?;
         day.sync()?;
         self.places.payload.sync()?;
-        Ok(self.places.meta.sync()?)
+        self.places.meta.sync()?;
+        self.filed_by_receipt(&day, &base)
+    }
+
+    /// The message that a receipt names has its files there now. What has no payload is a word about a message, and no message.
+    fn filed_by_receipt(&mut self, day: &Folder, base: &str) -> Result<(), Stop> {
+        let receipt = day.read(&format!("{base}{RECEIPT}"), META_BYTES_MAX).ok();
+        let receipt = receipt.and_then(|(_, bytes)| serde_json::from_slice::<Receipt>(&bytes).ok());
+        match receipt.and_then(|receipt| receipt.message) {
+            Some(message) if day.has(&format!("{base}{PAYLOAD}"))? => self.filed(message, day, base),
+            Some(_) | None => {}
+        }
+        Ok(())
+    }
+
+    /// Notes where the files of a message lie now, for people (R17). Nothing waits for it and nothing depends on it.
+    pub(super) fn filed(&self, message: MessageId, folder: &Folder, base: &str) {
+        let [meta_path, payload_path] = [META, PAYLOAD].map(|end| format!("{}/{base}{end}", folder.name));
+        let filed = Command::Filed { message, meta_path, payload_path };
+        self.means.handle.send(self.means.caller.clone(), filed, drop);
     }
 
     /// Not taken in: moves it to `dead/`, with its payload, beside the reason.
@@ -89,7 +116,11 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             moved(from.rename(OsStr::new(&format!("{message}{end}")), &to, &format!("{base}{end}")))?;
         }
         from.sync()?;
-        Ok(to.sync()?)
+        to.sync()?;
+        if let Ok(id) = message.parse::<MessageId>() {
+            self.filed(id, &to, &base);
+        }
+        Ok(())
     }
 }
 
@@ -113,7 +144,7 @@ fn moved(result: io::Result<()>) -> io::Result<()> {
 }
 
 /// `2026-11-17`, in UTC.
-fn day(unix_ms: u64) -> String {
+pub(super) fn day(unix_ms: u64) -> String {
     let (year, month, day) = utc::civil(unix_ms / DAY_MS);
     format!("{year:04}-{month:02}-{day:02}")
 }

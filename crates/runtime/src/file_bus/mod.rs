@@ -14,18 +14,21 @@
 //! renamed into `meta/`, both folders are synced, the message is committed, and only then is it acknowledged, by a receipt in `done/`.
 //! After a crash whatever is in `inbox/` or `meta/` is taken in again; a file's id names the message or task that it becomes, so that twice is
 //! once. What no row knows goes to `dead/` with its reason; what a row knows and the folder lacks fails its delivery, for all to see.
-//! Nothing is overwritten, nothing is deleted.
+//! Nothing is overwritten, and nothing unknown is deleted: [`sweep()`] removes old files of `done/` and `dead/` that the bus understood.
 //!
 //! [`meta`] understands what programs write; `folder` is the only place that touches the disk.
 
+mod compare;
 mod deliver;
 mod ear;
 mod folder;
 mod intake;
 mod keep;
 pub mod meta;
+mod sweep;
 
 pub use ear::Bell;
+pub use sweep::{Swept, sweep};
 
 use crate::{
     builtin::Builtin,
@@ -132,6 +135,8 @@ pub struct FileBus<R, B> {
     placed: BTreeMap<Name, BTreeMap<MessageId, Proof>>,
     /// When to look again, if nothing is heard.
     next_ms: Option<u64>,
+    /// When to compare the folders with the rows.
+    compare_ms: u64,
 }
 
 /// The folders.
@@ -173,7 +178,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             }
             true
         });
-        Ok((Self { means, places, worker, ear, hears, placed: BTreeMap::new(), next_ms: None }, bell))
+        Ok((Self { means, places, worker, ear, hears, placed: BTreeMap::new(), next_ms: None, compare_ms: 0 }, bell))
     }
 
     /// Works until it is told to end. What lies there already comes first: nothing may be stranded.
@@ -205,7 +210,14 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
 
     fn round(&mut self) -> Result<(), Stop> {
         self.take_in_all()?;
-        self.serve_all()
+        self.serve_all()?;
+        let now_ms = (self.means.now_ms)();
+        if now_ms >= self.compare_ms {
+            self.compare()?;
+            self.compare_ms = now_ms.saturating_add(compare::INTERVAL_MS);
+        }
+        self.look_at(self.compare_ms);
+        Ok(())
     }
 
     fn look_at(&mut self, at_ms: u64) {

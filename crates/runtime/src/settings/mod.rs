@@ -18,7 +18,7 @@ mod table;
 mod tests;
 
 pub use load::{Error, FILE, Layers, Loaded, Source, VARIABLE_PREFIX};
-pub use table::{Effect, OFF, Setting, Settings, TABLE, Value};
+pub use table::{Effect, NORMAL, OFF, Setting, Settings, TABLE, Value};
 
 use crate::{driver::Config, upkeep::Retention};
 use relaymesh_core::{backoff::Backoff, task::spec::RetryPolicy};

@@ -1,5 +1,6 @@
 //! The one list of all settings.
 
+use relaymesh_core::content::CONTENT_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt, net::SocketAddr};
 
@@ -33,7 +34,7 @@ pub enum Effect {
     NewWork,
     /// When the daemon starts the next time.
     NextStart,
-    /// It is taken and checked, but what it is for does not exist yet.
+    /// It is taken and checked, but what it is for does not exist yet: several nodes.
     NotYet,
 }
 
@@ -44,7 +45,7 @@ impl Effect {
             Self::AtOnce => "at once",
             Self::NewWork => "for new work",
             Self::NextStart => "at the next start",
-            Self::NotYet => "no effect yet",
+            Self::NotYet => "no effect yet: for several nodes",
         }
     }
 }
@@ -90,6 +91,7 @@ impl Setting {
             "http_addr" => ("an address with a port such as 127.0.0.1:8080 (port 0: a free port), or `off`", |text| {
                 text == OFF || text.parse::<SocketAddr>().is_ok()
             }),
+            "synchronous" => ("`full` or `normal`", |text| text == FULL || text == NORMAL),
             "http_hosts" => ("host names without ports, separated by commas", |text| {
                 let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
                 text.is_empty() || text.split(',').all(|host| !host.is_empty() && host.chars().all(allowed))
@@ -111,6 +113,11 @@ impl Setting {
 
 /// What `http_addr` is when there is to be no listener.
 pub const OFF: &str = "off";
+
+/// What `synchronous` is when a commit is synced before it is acknowledged.
+const FULL: &str = "full";
+/// What `synchronous` is when it is not.
+pub const NORMAL: &str = "normal";
 
 /// The longest text.
 const TEXT_BYTES_MAX: usize = 1_024;
@@ -212,7 +219,7 @@ settings! {
     base_backoff_ms: u64 = 1_000, Some((0, DAY_MS)), NewWork, "Default delay before the second attempt of a step.";
     max_backoff_ms: u64 = 60_000, Some((0, 30 * DAY_MS)), NewWork, "Default maximum delay between two attempts of a step.";
     reclaim_scan_interval_ms: u64 = 5_000, Some((100, DAY_MS)), AtOnce, "Interval of the scan for expired leases: its delay after a clock jump, and before a retry of a failed read.";
-    lease_heartbeat_ms: u64 = 2_000, Some((100, DAY_MS)), NotYet, "Interval at which external workers renew their leases.";
+    lease_heartbeat_ms: u64 = 2_000, Some((100, DAY_MS)), NewWork, "Interval at which external workers renew their leases, at most a third of the lease. The answer to a claim tells it as `heartbeat_ms`.";
     lease_timeout_ms: u64 = 15_000, Some((1_000, 7 * DAY_MS)), NewWork, "Lease duration for steps that the daemon's own agents run.";
     suspect_recover_min_ms: u64 = 5_000, Some((0, DAY_MS)), NotYet, "Minimum time that a node stays SUSPECT.";
     dead_recover_min_ms: u64 = 30_000, Some((0, DAY_MS)), NotYet, "Minimum time that a node stays DEAD.";
@@ -220,17 +227,18 @@ settings! {
     mesh_prune_older_than_ms: u64 = 604_800_000, Some((60_000, 3_650 * DAY_MS)), NotYet, "Age at which DEAD members are removed.";
     mesh_prune_limit: u64 = 256, Some((1, 65_536)), NotYet, "Maximum number of members removed in one round.";
     mesh_prune_interval_ms: u64 = 3_600_000, Some((1_000, 30 * DAY_MS)), NotYet, "Interval of the removal of members.";
-    payload_max_bytes: u64 = 10_485_760, Some((1_024, 10_485_760)), NewWork, "Maximum length of an input, a result or a message.";
-    done_retention_days: u64 = 7, Some((0, 36_500)), AtOnce, "Days for which ended tasks and threads are kept; at least as long as their idempotency keys.";
+    payload_max_bytes: u64 = 10_485_760, Some((1_024, CONTENT_BYTES_MAX as u64)), NewWork, "Maximum length of an input, a result or a message. To send more than 10 MiB by HTTP, raise `http_body_max_bytes` as well; for longer results, `output_bytes_max` of the agent.";
+    done_retention_days: u64 = 7, Some((0, 36_500)), AtOnce, "Days for which ended tasks and threads are kept, and files in done/ and dead/ of the file bus; at least as long as idempotency keys.";
     idempotency_ttl_days: u64 = 7, Some((0, 36_500)), AtOnce, "Days for which an idempotency key is kept after the end of its task.";
     queue_capacity: u64 = 100, Some((1, 100_000)), AtOnce, "Maximum number of ready steps in memory; the others wait in the store.";
-    thread_pool_core: u64 = 4, Some((1, 1_024)), NotYet, "Number of idle processes to keep. Processes are started on demand, so there are none.";
+    thread_pool_core: u64 = 4, Some((1, 1_024)), AtOnce, "Number of idle threads that are kept for agent processes. More are started on demand, and end after a minute without work.";
     thread_pool_max: u64 = 8, Some((1, 1_024)), AtOnce, "Maximum number of concurrent agent processes.";
     llm_parallel_limit: u64 = 4, Some((1, 1_024)), AtOnce, "Maximum number of concurrent attempts of all agents with `llm = true`.";
     gossip_sync_sample_size: u64 = 32, Some((1, 4_096)), NotYet, "Number of members in one anti-entropy packet.";
     max_consecutive_high: u64 = 100, Some((1, 1_000_000)), NextStart, "Maximum number of steps of higher priority in a row before one of lower priority must run.";
     graceful_timeout_ms: u64 = 15_000, Some((1_000, 600_000)), AtOnce, "Time limit for stopping the daemon; running agents get two thirds of it.";
     min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "Minimum free disk space; below it, all writes are refused.";
+    synchronous: String = "full", None, NextStart, "When a commit is acknowledged: `full`, after it is synced to the disk; `normal`, before. With `normal`, a power cut loses acknowledged writes, and the store then refuses to start until `relaymesh log recover` accepts the loss.";
     bus_orphan_ms: u64 = 3_600_000, Some((0, 30 * DAY_MS)), AtOnce, "Time for which a payload on the file bus may wait for its meta file.";
     http_addr: String = "127.0.0.1:0", None, NextStart, "Address of the HTTP API. Any address but loopback needs `http_tls_cert` and `http_tls_key`; daemon.json has the actual port.";
     http_tls_cert: String = "", None, NextStart, "Certificate file of the HTTP API with its chain, in PEM. It is reloaded when it changes.";

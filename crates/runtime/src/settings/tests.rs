@@ -52,7 +52,7 @@ fn defaults_are_what_the_parts_that_use_them_have_anyway() {
     assert_eq!(settings.retention(), Retention::default());
     assert_eq!(settings.retry(), RetryPolicy::default());
     assert_eq!(settings.max_clock_drift_ms, relaymesh_core::hlc::MAX_CLOCK_DRIFT_MS);
-    assert_eq!(settings.payload_max_bytes, relaymesh_core::content::CONTENT_BYTES_MAX as u64);
+    assert_eq!(settings.payload_max_bytes, relaymesh_core::content::CONTENT_BYTES_DEFAULT as u64);
     for (setting, value) in TABLE.iter().zip(settings.values()) {
         assert_eq!(setting.default, value, "{}", setting.name);
         if let (Value::Number(number), Some((min, max))) = (&value, setting.bound) {
@@ -77,6 +77,7 @@ fn every_setting_can_be_set_in_every_layer_and_the_later_one_wins() {
             }
             (Value::Number(number), _) => (number + 2).to_string(),
             (Value::Text(_), "http_addr") => "[::1]:8080".to_owned(),
+            (Value::Text(_), "synchronous") => "normal".to_owned(),
             (Value::Text(_), "otlp_endpoint") => "http://a.example".to_owned(),
             (Value::Text(_), "otlp_headers_secret") => "collector".to_owned(),
             (Value::Text(_), _) => "a.example,b.example".to_owned(),
@@ -212,6 +213,9 @@ fn a_text_must_have_its_form_and_what_was_found_is_not_repeated() {
         ("http_addr", "localhost:80", false),
         ("http_addr", "10.0.0.1", false),
         ("http_addr", "off", true),
+        ("synchronous", "NORMAL", false),
+        ("synchronous", "off", false),
+        ("synchronous", "normal", true),
         ("http_addr", "0.0.0.0:443", true),
         ("http_hosts", "a.example,,b", false),
         ("http_hosts", "http://a.example/", false),
@@ -228,4 +232,23 @@ fn a_text_must_have_its_form_and_what_was_found_is_not_repeated() {
     }
     assert!(layers(&[], &[]).over(Some("{\"http_addr\": 80}")).is_err());
     assert!(layers(&[], &[]).over(Some("{\"queue_capacity\": \"many\"}")).is_err());
+}
+
+/// What is said to have no effect is only what several nodes need.
+#[test]
+fn r18_only_settings_of_several_nodes_have_no_effect() {
+    let without: Vec<_> =
+        TABLE.iter().filter(|setting| setting.effect == Effect::NotYet).map(|setting| setting.name).collect();
+    let of_several_nodes = [
+        "suspect_recover_min_ms",
+        "dead_recover_min_ms",
+        "pause_worker_when_local_not_alive",
+        "mesh_prune_older_than_ms",
+        "mesh_prune_limit",
+        "mesh_prune_interval_ms",
+        "gossip_sync_sample_size",
+        "max_clock_drift_ms",
+    ];
+    assert_eq!(without, of_several_nodes);
+    assert_eq!(Effect::NotYet.as_str(), "no effect yet: for several nodes");
 }

@@ -167,6 +167,7 @@ impl Worker {
             Command::Submit(_)
             | Command::Wait { .. }
             | Command::Heartbeat { .. }
+            | Command::Filed { .. }
             | Command::Cancel { .. }
             | Command::Redrive { .. }
             | Command::Approve { .. }

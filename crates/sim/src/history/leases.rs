@@ -185,6 +185,7 @@ fn lease_op(command: &Command) -> Option<(StepId, LeaseOp)> {
         Command::Submit(_)
         | Command::Wait { .. }
         | Command::Heartbeat { .. }
+        | Command::Filed { .. }
         | Command::Cancel { .. }
         | Command::Redrive { .. }
         | Command::Approve { .. }

@@ -36,6 +36,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, description: "what was used", sql: tables::V3 },
     Migration { version: 4, description: "traffic with other nodes", sql: tables::V4 },
     Migration { version: 5, description: "indexes for lists", sql: tables::V5 },
+    Migration {
+        version: 6,
+        description: "for the views: epochs of leases, keys given up, files of messages",
+        sql: tables::V6,
+    },
 ];
 
 /// The newest schema that this program knows.

@@ -224,3 +224,15 @@ CREATE INDEX idx_tasks_unsuccessful ON task_rows (namespace, status) WHERE statu
 CREATE INDEX idx_tasks_namespace ON task_rows (namespace) WHERE namespace <> 'default';
 CREATE INDEX idx_steps_waiting ON step_rows (status) WHERE status = 1;
 ";
+
+/// Migration 6. For the views alone: the epoch of a step's newest lease, the key of an ended task whose time to live is over, and where the
+/// files of a message of the file bus lie (a journal).
+pub(super) const V6: &str = "
+ALTER TABLE step_rows ADD COLUMN lease_epoch INTEGER;
+ALTER TABLE task_rows ADD COLUMN given_up_key BLOB;
+CREATE TABLE message_files (
+    msg_id         BLOB    PRIMARY KEY,
+    meta_path      TEXT    NOT NULL,
+    payload_path   TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+";

@@ -19,7 +19,8 @@ pub(super) fn all() -> [(&'static str, String); 4] {
 }
 
 fn tasks() -> String {
-    let (task, status, key) = (id(TaskId::PREFIX, "t.task_id"), status("t.status"), key("i.key"));
+    let (task, status, key) =
+        (id(TaskId::PREFIX, "t.task_id"), status("t.status"), key("coalesce(i.key, t.given_up_key)"));
     format!(
         "CREATE VIEW tasks AS SELECT {task} AS task_id, {status} AS status, {key} AS idempotency_key, \
          lower(hex(t.trace_id)) AS trace_id, t.created_at_ms AS created_at_ms, t.updated_at_ms AS updated_at_ms, \
@@ -35,7 +36,7 @@ fn steps() -> String {
         "CREATE VIEW steps AS SELECT 'stp_' || {ulid} || '_' || (s.step_key & 4095) AS step_id, {task} AS task_id, \
          s.agent AS agent_id, {status} AS status, s.attempt AS attempt, \
          CASE s.status WHEN {retrying} THEN s.due_ms END AS next_retry_at_ms, {owner} AS lease_owner, \
-         {token} AS lease_token, s.updated_at_ms AS updated_at_ms \
+         {token} AS lease_token, s.lease_epoch AS lease_epoch, s.updated_at_ms AS updated_at_ms \
          FROM step_rows s LEFT JOIN task_rows t ON t.task_key = s.step_key >> 12"
     )
 }
@@ -58,8 +59,9 @@ fn messages() -> String {
     format!(
         "CREATE VIEW messages AS SELECT {message} AS msg_id, {task} AS task_id, m.from_agent AS from_agent, \
          m.to_agent AS to_agent, CASE m.lane WHEN 0 THEN 'high' WHEN 1 THEN 'normal' ELSE 'low' END AS priority, \
-         CASE m.state{states} END AS state, NULL AS meta_path, NULL AS payload_path, m.sent_at_ms AS created_at_ms, \
-         m.namespace AS namespace FROM scope_rows m WHERE m.state IS NOT NULL"
+         CASE m.state{states} END AS state, f.meta_path AS meta_path, f.payload_path AS payload_path, \
+         m.sent_at_ms AS created_at_ms, m.namespace AS namespace \
+         FROM scope_rows m LEFT JOIN message_files f ON f.msg_id = m.part WHERE m.state IS NOT NULL"
     )
 }
 

@@ -1,8 +1,8 @@
 -- From the newest schema back to the first one, with what is in the store: what an older relaymesh left.
-DROP VIEW messages; DROP VIEW tasks; DROP VIEW idempotency;
+DROP VIEW messages; DROP VIEW tasks; DROP VIEW idempotency; DROP VIEW steps;
 DROP INDEX idx_tasks_unsuccessful; DROP INDEX idx_tasks_namespace; DROP INDEX idx_steps_waiting;
 DROP TABLE mesh_marks; DROP TABLE mesh_nonces; DROP TABLE mesh_own; DROP TABLE mesh_outbox;
-DROP TABLE spends; DROP TABLE scope_rows; DROP TABLE snapshot_rows; DROP TABLE log_life;
+DROP TABLE message_files; DROP TABLE spends; DROP TABLE scope_rows; DROP TABLE snapshot_rows; DROP TABLE log_life;
 CREATE TABLE messages (msg_id TEXT PRIMARY KEY, state TEXT, priority TEXT, created_at_ms INTEGER);
 CREATE INDEX idx_messages_state_priority_created ON messages (state, priority, created_at_ms);
 DROP INDEX idx_content_blob;
@@ -17,5 +17,7 @@ DROP INDEX idx_idempotency_processed_at;
 CREATE INDEX idx_idempotency_processed_at ON idempotency_rows (processed_at_ms) WHERE processed_at_ms IS NOT NULL;
 ALTER TABLE task_rows DROP COLUMN result_hash;
 ALTER TABLE step_rows DROP COLUMN artifact_pos;
+ALTER TABLE step_rows DROP COLUMN lease_epoch;
+ALTER TABLE task_rows DROP COLUMN given_up_key;
 DELETE FROM schema_migrations WHERE version >= 2;
 PRAGMA user_version = 1;

@@ -5,7 +5,7 @@ use crate::schema::ulid;
 use proptest::prelude::*;
 use relaymesh_core::id::{StepId, TaskId};
 use relaymesh_store::{
-    Reader,
+    IdempotencyRow, KeyPut, Reader, Store as _,
     contract::{author::WORKERS, graph::Graph},
 };
 use rusqlite::Connection;
@@ -61,23 +61,25 @@ fn steps_read_as_they_are_shown() {
     let (owner, worker) = (world.author.node(), WORKERS[0]);
     let held = world.author.try_claim(task, 0, owner, worker).unwrap();
     world.commit();
-    let read = |world: &World| -> (String, String, String, i64, Text, Text, Option<i64>) {
-        let sql = "SELECT task_id, agent_id, status, attempt, lease_owner, lease_token, next_retry_at_ms FROM steps \
+    let read = |world: &World| -> (String, String, String, i64, Text, Text, Option<i64>, i64) {
+        let sql = "SELECT task_id, agent_id, status, attempt, lease_owner, lease_token, next_retry_at_ms, \
+                   lease_epoch FROM steps \
                    WHERE step_id = ?1";
         let id = StepId { task, index: 0 }.to_string();
         let row = |row: &rusqlite::Row<'_>| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+            let (task, agent, status, attempt) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((task, agent, status, attempt, row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?))
         };
         plain(world).query_row(sql, [id], row).unwrap()
     };
     let agent = world.author.step(task, 0).spec.agent.to_string();
     let (owner, token) = (Some(owner.to_string()), Some(held.token.to_string()));
-    assert_eq!(read(&world), (task.to_string(), agent.clone(), "RUNNING".to_owned(), 1, owner, token, None));
+    assert_eq!(read(&world), (task.to_string(), agent.clone(), "RUNNING".to_owned(), 1, owner, token, None, 1));
 
     world.author.fail(task, held, true).unwrap();
     world.commit();
     let due = world.author.step(task, 0).due_ms as i64;
-    assert_eq!(read(&world), (task.to_string(), agent, "RETRYING".to_owned(), 1, None, None, Some(due)));
+    assert_eq!(read(&world), (task.to_string(), agent, "RETRYING".to_owned(), 1, None, None, Some(due), 1));
 }
 
 #[test]
@@ -102,4 +104,18 @@ proptest! {
         let found: String = connection.query_row(&sql, [&bytes[..]], |row| row.get(0)).unwrap();
         prop_assert_eq!(found, TaskId::from_bytes(bytes).to_string());
     }
+}
+
+#[test]
+fn r17_an_ended_task_keeps_its_key_in_the_view_when_its_time_is_over() {
+    let mut world = World::new();
+    let task = world.finish_one();
+    let rows = world.reader().task(task).unwrap().unwrap().task;
+    let mut batch = world.author.take();
+    batch.keys.push(KeyPut::Removed(IdempotencyRow::of(&rows)));
+    world.store().commit(&batch).unwrap();
+    let sql = "SELECT (SELECT count(*) FROM idempotency), idempotency_key FROM tasks WHERE task_id = ?1";
+    let found: (i64, Text) =
+        plain(&world).query_row(sql, [task.to_string()], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(found, (0, Some(rows.idempotency_key.to_string())));
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use relaymesh_core::{
     id::LeaseToken,
-    lock::{Case, Key, Mode, RepositoryName},
+    lock::{Case, Key, Mode, RepositoryName, Work},
     name::Name,
     op::HeldLock,
 };
@@ -16,9 +16,6 @@ use relaymesh_runtime::driver::{Answer, Command, LockCommand};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
-
-/// For how long, if nobody says (V1).
-const EDIT_TTL_MS: u64 = 30_000;
 
 /// Of which namespace.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -64,8 +61,10 @@ pub(super) struct Acquire {
     /// Token of a held lock, to renew it or to change its mode.
     #[schema(value_type = Option<String>)]
     token: Option<LeaseToken>,
-    /// Duration of the lock, in milliseconds.
+    /// Duration of the lock, in milliseconds; excludes `for`.
     ttl_ms: Option<u64>,
+    /// What the lock is for: 30 seconds for `edit` (the default), 5 minutes for `long`.
+    r#for: Option<LockFor>,
     /// Purpose, shown in lists.
     purpose: Option<String>,
 }
@@ -83,7 +82,7 @@ pub(super) async fn acquire(house: State, who: Who, Json(asked): Json<Acquire>) 
         case: if asked.fold_case { Case::Folded } else { Case::Sensitive },
         holder,
         token: asked.token,
-        ttl_ms: asked.ttl_ms.unwrap_or(EDIT_TTL_MS),
+        ttl_ms: ttl_ms(asked.ttl_ms, asked.r#for)?,
         purpose: asked.purpose.unwrap_or_default(),
     };
     told(house.desk.ask(&who.caller, Command::Lock(command)).await?)
@@ -100,8 +99,10 @@ pub(super) struct Held {
     repository: Option<String>,
     /// `TOKEN:FENCE` from the answer to the acquire.
     held: String,
-    /// Duration from now, in milliseconds (only for renew).
+    /// Duration from now, in milliseconds (only for renew); excludes `for`.
     ttl_ms: Option<u64>,
+    /// What the lock is for (only for renew): 30 seconds for `edit` (the default), 5 minutes for `long`.
+    r#for: Option<LockFor>,
 }
 
 /// Extends a lock.
@@ -111,7 +112,7 @@ pub(super) async fn renew(house: State, who: Who, Json(asked): Json<Held>) -> An
         namespace: who.namespace(asked.namespace)?,
         repository: repository(asked.repository.as_deref())?,
         held: held(&asked.held)?,
-        ttl_ms: asked.ttl_ms.unwrap_or(EDIT_TTL_MS),
+        ttl_ms: ttl_ms(asked.ttl_ms, asked.r#for)?,
     };
     told(house.desk.ask(&who.caller, Command::Lock(command)).await?)
 }
@@ -125,6 +126,26 @@ pub(super) async fn release(house: State, who: Who, Json(asked): Json<Held>) -> 
         held: held(&asked.held)?,
     };
     told(house.desk.ask(&who.caller, Command::Lock(command)).await?)
+}
+
+/// What a lock is for; decides how long it lasts.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LockFor {
+    /// An edit: 30 seconds.
+    Edit,
+    /// Long work: 5 minutes.
+    Long,
+}
+
+/// How long a lock lasts (V1).
+fn ttl_ms(said: Option<u64>, work: Option<LockFor>) -> Result<u64, Error> {
+    match (said, work) {
+        (Some(_), Some(_)) => Err(Error::new(Code::Usage, "give `ttl_ms` or `for`, not both")),
+        (Some(ttl_ms), None) => Ok(ttl_ms),
+        (None, Some(LockFor::Long)) => Ok(Work::Long.ttl_ms()),
+        (None, Some(LockFor::Edit) | None) => Ok(Work::Edit.ttl_ms()),
+    }
 }
 
 fn repository(named: Option<&str>) -> Result<RepositoryName, Error> {

@@ -160,6 +160,8 @@ pub(super) struct Claimed {
     worker: WorkerId,
     /// Lease duration, in milliseconds.
     lease_ms: u64,
+    /// Interval at which to send `heartbeat`, in milliseconds.
+    heartbeat_ms: u64,
     /// Token for this attempt only: use it for `heartbeat` and `finish`.
     token: String,
     /// Trace context of the attempt.
@@ -213,7 +215,8 @@ pub(super) async fn claim(
     let token = house.keys.issue(Bound { step, epoch: hold.epoch, namespace, agent });
     let context = Context::of_attempt(step, hold.epoch, trace_id, house.desk.settings().traced_per_mille());
     let (epoch, lease, traceparent) = (hold.epoch, hold.token, context.to_string());
-    Ok(Said(json!(Claimed { task, step: index, epoch, lease, worker, lease_ms, token, traceparent })))
+    let heartbeat_ms = house.desk.settings().lease_heartbeat_ms.min(lease_ms / 3);
+    Ok(Said(json!(Claimed { task, step: index, epoch, lease, worker, lease_ms, heartbeat_ms, token, traceparent })))
 }
 
 /// A worker's sign of life.

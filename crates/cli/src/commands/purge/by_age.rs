@@ -1,6 +1,6 @@
 //! Purging what ended long ago.
 
-use super::{Args, confirm, purged};
+use super::{Args, confirm, purged, sweep_bus};
 use crate::{
     args::Context,
     error::Error,
@@ -40,6 +40,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     } else {
         0
     };
+    sweep_bus(context, wanted.until_ms)?;
     let is_kept = wanted.keeps_some(&mut reader)?;
     if context.json {
         let kept_by = is_kept.then_some("idempotency_ttl_days");

@@ -82,6 +82,8 @@ fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict {
         Command::Lock(command) => locks::done(call, command, answer, look.ledger),
         Command::Message(command) => messages::done(call, command, answer, look.ledger),
         Command::CreateNamespace { name, about } => namespaces::done(call, name, about, answer, look.ledger),
+        // For the eyes of people: no op and no row follows.
+        Command::Filed { .. } => Ok(()),
         Command::Note { .. } => wrote(call, &[Kind::AuditEvent], look.ledger),
         Command::Life(command) => match (command, answer) {
             (LifeCommand::Purge { .. }, Answer::Swept { count: 1, .. }) => {

@@ -114,6 +114,7 @@ fn subject(command: &Command) -> Option<(TaskId, Option<StepId>, Option<Hold>)> 
         Command::Life(LifeCommand::Purge { scope: Scope::Task(task) }) => Some((*task, None, None)),
         Command::Submit(_)
         | Command::Heartbeat { .. }
+        | Command::Filed { .. }
         | Command::Lock(_)
         | Command::Message(_)
         | Command::CreateNamespace { .. }
