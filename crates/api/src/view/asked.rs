@@ -1,10 +1,7 @@
 //! What a step asks of a person, with all that one should know before deciding.
 
 use super::{content, export};
-use crate::{
-    error::{Code, Error},
-    lookup,
-};
+use crate::error::{Code, Error};
 use relaymesh_core::{
     expr::{References, StepValue, Values, template},
     hash::Hash,
@@ -22,7 +19,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 /// The most that is read to work out an input for people.
-const FILLED_BYTES_MAX: u64 = 1 << 20;
+const FILLED_BYTES_MAX: usize = 1 << 20;
 
 /// How many steps are read at once.
 const PAGE: usize = 256;
@@ -142,7 +139,7 @@ impl Asked {
         let referred: Vec<&Step> = rows.steps.iter().filter(|step| found.steps.contains(&step.spec.name)).collect();
         let given = rows.task.input.filter(|_| !found.input.is_empty());
         let lengths = referred.iter().filter_map(|step| step.result).chain(given).map(|named| u64::from(named.len));
-        if lengths.sum::<u64>() > FILLED_BYTES_MAX {
+        if lengths.sum::<u64>() > FILLED_BYTES_MAX as u64 {
             return Ok(self);
         }
         let mut values = Values::default();
@@ -155,7 +152,7 @@ impl Asked {
             values.steps.insert(step.spec.name.clone(), StepValue { result, status: step.status });
         }
         // What cannot be worked out fails the step when it runs, and says why.
-        let filled = template::fill(self.input.0.clone(), &values).ok().map(|value| (value, None));
+        let filled = template::fill(self.input.0.clone(), &values, FILLED_BYTES_MAX).ok().map(|value| (value, None));
         Ok(Self { input: filled.unwrap_or(self.input), ..self })
     }
 

@@ -87,7 +87,9 @@ impl Selection {
         if self.flow.is_none() {
             let mut threads = BTreeSet::new();
             for state in [State::Failed, State::Dead] {
-                each_thread_in(reader, state, |thread| drop(threads.insert(thread)))?;
+                each_thread_in(reader, state, |thread| {
+                    threads.insert(thread);
+                })?;
             }
             for (seen, thread) in (1..).zip(threads) {
                 if let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))?

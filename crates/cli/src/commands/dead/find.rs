@@ -42,7 +42,7 @@ pub(super) struct Chosen {
 impl Chosen {
     /// Whether it is chosen by when it failed.
     pub(super) fn is_by_age(&self) -> bool {
-        self.selection.since.is_some() || self.selection.before.is_some()
+        self.selection.since.is_some() || self.selection.older_than.is_some()
     }
 
     /// The same, but selects all by default; for commands that change nothing.

@@ -3,7 +3,7 @@
 use super::{Args, confirm, purged, sweep_bus};
 use crate::{
     args::Context,
-    error::Error,
+    error::{Code, Error},
     exit::Exit,
     link::{self, Missing},
     output, root, settings, time,
@@ -30,6 +30,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let newest_ms = reader.head()?.hlc().map_or(0, |hlc| hlc.wall_ms);
     let clock = RootClock::glance(&context.root, newest_ms);
     if let Some(problem) = clock.problem() {
+        if args.older_than.is_some() {
+            // An age of 30 days is of this very clock.
+            let error = Error::new(Code::Refused, format!("not purged by age: {problem}"));
+            return Err(error.hint("or name what to purge by its id"));
+        }
         output::note(&format!("warning: {problem}"));
     }
     let wanted = Wanted::new(args, context, clock.aged_ms())?;
