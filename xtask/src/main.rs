@@ -26,7 +26,7 @@ Examples:
   cargo xtask tidy --report        arrows, purity, sizes, links, rows; and how large our files are
   cargo xtask docs                 build the docs site, and check its links
   cargo xtask test                 all tests
-  cargo xtask tools                Codex and Claude Code, which some tests run against a model of our own
+  cargo xtask tools                programs that some tests run: agent tools, validators, generators of clients
   cargo xtask sim --seeds 1000     the driver in a thousand simulated worlds that break and heal
   cargo xtask torture --seed 42    kill the binary again and again, the same way each time
   cargo xtask fuzz op              bend the bytes of ops for a minute, led by coverage
@@ -66,7 +66,7 @@ enum Command {
         after_help = "Example: cargo xtask test\n\nUses cargo-nextest where it is installed, cargo test elsewhere."
     )]
     Test,
-    /// Install the real agent tools that some tests run, from npm, into target/tools
+    /// Install the programs that some tests run, from npm, PyPI and Debian, into target/tools
     #[command(after_help = "Example: cargo xtask tools")]
     Tools,
     /// Kill the release binary at random moments and check that it lost nothing

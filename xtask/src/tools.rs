@@ -4,8 +4,11 @@ use crate::run::{Cmd, Failure, Result, Workspace};
 use std::path::Path;
 
 /// What is installed. One version of each: the tests know what these say.
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 8] = [
     "node@24.21.0",
+    "openapi-typescript@7.13.0",
+    "openapi-fetch@0.17.0",
+    "typescript@5.9.3",
     "@openai/codex@0.166.0",
     "@anthropic-ai/claude-code@2.1.197",
     "@google/gemini-cli@0.61.0",
@@ -13,11 +16,16 @@ const PACKAGES: [&str; 5] = [
 ];
 
 /// Programs that are there afterwards.
-const PROGRAMS: [&str; 5] = ["node", "codex", "claude", "gemini", "opencode"];
+const PROGRAMS: [&str; 7] = ["node", "codex", "claude", "gemini", "opencode", "openapi-typescript", "tsc"];
 
 /// What is written in Python, each in a folder of its own: the folder, which is the program's name, too, and the package.
-const PYTHON: [(&str, &str); 3] =
-    [("aider", "aider-chat==0.86.2"), ("phoenix", "arize-phoenix==20.26.1"), ("schemathesis", "schemathesis==4.32.5")];
+const PYTHON: [(&str, &str); 5] = [
+    ("aider", "aider-chat==0.86.2"),
+    ("phoenix", "arize-phoenix==20.26.1"),
+    ("schemathesis", "schemathesis==4.32.5"),
+    ("openapi-spec-validator", "openapi-spec-validator==0.9.0"),
+    ("openapi-python-client", "openapi-python-client==0.29.1"),
+];
 
 pub(crate) fn run(workspace: &Workspace) -> Result {
     let folder = workspace.root.join("target/tools");
@@ -73,7 +81,7 @@ fn python(folder: &Path, program: &str, package: &str) -> Result {
 
 fn npm(folder: &Path) -> Result {
     if PROGRAMS.iter().all(|program| folder.join("node_modules/.bin").join(program).exists()) {
-        eprintln!("    the agent tools are in target/tools");
+        eprintln!("    the tools from npm are in target/tools");
         return Ok(());
     }
     // A folder with a package of its own: npm would look for one further up.

@@ -124,12 +124,17 @@ fn writes(document: &Value) -> Vec<(String, String, Vec<String>)> {
     found
 }
 
+/// The address with a parameter that no operation has.
+fn unknown_parameter(url: &str) -> String {
+    format!("{url}{}nonsense=1", if url.contains('?') { '&' } else { '?' })
+}
+
 fn is_problem(got: &Got, code: &str) {
     assert_eq!(got.header("content-type"), Some("application/problem+json"), "{got:?}");
     let problem = got.json();
     assert_eq!(problem["code"], code, "{problem}");
     assert_eq!(problem["status"], got.status);
-    assert!(problem["type"].as_str().unwrap().ends_with(&format!("#{code}")), "{problem}");
+    assert!(problem["type"].as_str().unwrap().ends_with(&format!("/errors/{code}")), "{problem}");
 }
 
 #[test]
@@ -195,6 +200,12 @@ fn r22_r23_every_write_refuses_whoever_may_not_and_changes_nothing() {
             assert_eq!(got.status, 415, "{path} as {media:?}: {got:?}");
             is_problem(&got, "wrong_media");
         }
+        let got = nobody.send("POST", &url, &[("Content-Type", "text/plain")], Some(&body));
+        let expected = if scopes.is_empty() { 415 } else { 401 };
+        assert_eq!(got.status, expected, "{path} as text by nobody: {got:?}");
+        let got = doors.admin.send("POST", &unknown_parameter(&url), &[json], Some(&body));
+        assert_eq!(got.status, 400, "{path} with a parameter that it does not have: {got:?}");
+        is_problem(&got, "usage");
         let got = doors.admin.send("GET", &url, &[json], Some(&body));
         let has_get = document["paths"][format!("/api/v1{path}")]["get"].is_object();
         assert!(got.status == 405 || (has_get && matches!(got.status, 200 | 404)), "{path} by GET: {got:?}");
@@ -220,11 +231,14 @@ fn reads_are_as_closed_as_writes_but_for_health() {
         }
         let path = path.strip_prefix("/api/v1").unwrap_or(path);
         let url = doors.path(path).replace("{thread}", &doors.thread).replace("{hash}", &"0".repeat(64));
+        let url = url.replace("{code}", "usage");
         let url = if path == "/content/{hash}" { format!("{url}?task={}", doors.task) } else { url };
         let got = nobody.get(&url);
         if got.status != 401 {
             open.push(path.to_owned());
         }
+        let unknown = doors.admin.get(&unknown_parameter(&url));
+        assert_eq!(unknown.status, 400, "{path} with a parameter that it does not have: {unknown:?}");
         assert_eq!(doors.web.send("GET", &url, &[("Host", "attacker.example")], None).status, 421, "{path}");
         assert_eq!(doors.web.send("GET", &url, &[("Origin", "http://attacker.example")], None).status, 403, "{path}");
         if path.contains("{id}") || path.contains("{task}") || path == "/content/{hash}" || path.contains("{thread}") {
@@ -232,7 +246,7 @@ fn reads_are_as_closed_as_writes_but_for_health() {
             assert_eq!(got.status, 404, "{path} of another namespace: {got:?}");
         }
     }
-    assert_eq!(open, ["/health", "/openapi.json", "/ready"]);
+    assert_eq!(open, ["/errors/{code}", "/health", "/openapi.json", "/ready"]);
     let other = doors.other.get("/tasks").expect(200);
     assert_eq!(other["tasks"], json!([]), "a token for one namespace means that one");
     assert_eq!(doors.other.get("/tasks?namespace=team-a").status, 403);

@@ -20,6 +20,7 @@ mod bus;
 mod bus_kills;
 mod bus_power;
 mod canaries;
+mod clients;
 mod clocks;
 mod container;
 mod content;

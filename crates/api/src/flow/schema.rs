@@ -13,10 +13,7 @@ const TOLD_MAX: usize = 8;
 
 /// Whether a flow's input is what its schema asks for. Without an input it is `null`.
 pub fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
-    let validator = jsonschema::validator_for(schema).map_err(|error| {
-        let said = beginning(&error.to_string());
-        bad_flow(&format!("`input` is not a valid JSON schema: {said}")).hint("see https://json-schema.org")
-    })?;
+    let validator = validator(schema)?;
     let input = input.unwrap_or(&Value::Null);
     let told: Vec<String> = validator.iter_errors(input).take(TOLD_MAX).map(|error| mistake(&error)).collect();
     if told.is_empty() {
@@ -29,6 +26,18 @@ pub fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
     };
     let error = Error::new(Code::BadInput, format!("{given}: {}", told.join("; ")));
     Err(error.hint("pass it with --input '{…}' or --input @FILE").hint(asked_for(schema)))
+}
+
+/// Whether a flow's `input` is a schema at all, for a flow that is looked at without an input.
+pub fn is_schema(schema: &Value) -> Result<(), Error> {
+    validator(schema).map(drop)
+}
+
+fn validator(schema: &Value) -> Result<jsonschema::Validator, Error> {
+    jsonschema::validator_for(schema).map_err(|error| {
+        let said = beginning(&error.to_string());
+        bad_flow(&format!("`input` is not a valid JSON schema: {said}")).hint("see https://json-schema.org")
+    })
 }
 
 /// Whether what the steps want their results to be like are schemas. With the words to look for in the file.

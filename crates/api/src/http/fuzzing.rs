@@ -74,6 +74,7 @@ pub fn door(request: &[u8], takes_get: bool) -> Option<Heard> {
     }
     let names = Names { is_tls: false, address: IpAddr::V4(Ipv4Addr::LOCALHOST), added: vec![ADDED.to_owned()] };
     let decided = Knock { names: &names, operations: &OPERATIONS, takes_get }.hear(&made);
+    let decided = decided.and_then(|passed| passed.check(&made).map(|()| passed));
     let headers = made.headers();
     let authority = made.uri().authority().map(|authority| authority.as_str().to_owned());
     Some(Heard {

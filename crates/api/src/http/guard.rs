@@ -9,6 +9,7 @@ use super::{
     operations::{Operation, Operations, Route},
     principal::Principal,
     problem::Problem,
+    query,
     rate::Rate,
     serve::Peer,
     uploads::Uploads,
@@ -101,7 +102,8 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
     let added = settings.http_hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect();
     let names = Names { is_tls: house.is_tls, address: house.address, added };
     let knocked = Knock { names: &names, operations: &house.operations, takes_get: settings.http_get_writes };
-    let Passed { route, operation, compat, is_write } = knocked.hear(&request)?;
+    let passed = knocked.hear(&request)?;
+    let Passed { route, operation, compat, is_write } = passed;
     let via = Arc::new(via(&request, &route.path));
     if let Some(scopes) = &operation.scopes {
         let principal = who(house, request.headers(), is_write.then(|| Arc::clone(&via))).await?;
@@ -111,6 +113,7 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
                 format!("this needs the scope {}; the token has {}", wanted.join(" or "), principal.grant.scope);
             return Err(Error::new(Code::Forbidden, message).into());
         }
+        passed.check(&request)?;
         if is_write {
             within_rate(house, &principal, settings.http_writes_per_second)?;
         }
@@ -120,6 +123,8 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
             house.desk.counts.web_write_get_compat.fetch_add(1, Relaxed);
         }
         request.extensions_mut().insert(principal);
+    } else {
+        passed.check(&request)?;
     }
     request.extensions_mut().insert(via);
     if compat {
@@ -145,6 +150,17 @@ pub(super) struct Passed<'a> {
     /// Whether it is a write that came as a GET.
     pub(super) compat: bool,
     pub(super) is_write: bool,
+}
+
+impl Passed<'_> {
+    /// Whether the request has the form that the operation takes: of its body, and of its query string. A caller that nobody knows is told
+    /// that first.
+    pub(super) fn check<B>(&self, request: &axum::http::Request<B>) -> Result<(), Problem> {
+        if self.is_write {
+            check_media(request.headers(), self.operation, self.compat)?;
+        }
+        query::check(request.uri(), &self.operation.query)
+    }
 }
 
 impl<'a> Knock<'a> {
@@ -181,9 +197,6 @@ impl<'a> Knock<'a> {
             }
         }
         let is_write = compat || !matches!(*request.method(), Method::GET | Method::HEAD);
-        if is_write {
-            check_media(headers, operation, compat)?;
-        }
         Ok(Passed { route, operation, compat, is_write })
     }
 }

@@ -15,6 +15,7 @@
 mod bulk;
 mod crowd;
 mod desk;
+mod document;
 mod door;
 mod events;
 pub mod fuzzing;
@@ -24,6 +25,7 @@ mod keys;
 mod operations;
 mod principal;
 mod problem;
+mod query;
 mod rate;
 mod readers;
 mod routes;

@@ -17,6 +17,8 @@ pub(super) struct Operation {
     pub(super) scopes: Option<Vec<Scope>>,
     /// Which forms of body it takes.
     pub(super) media: Vec<String>,
+    /// Which parameters its query string may have.
+    pub(super) query: Vec<String>,
 }
 
 /// One route: its path as the document writes it, and what is known of each of its methods.
@@ -85,7 +87,13 @@ impl Operation {
     fn of(operation: &Value) -> Self {
         let media = operation["requestBody"]["content"].as_object();
         let media = media.map(|content| content.keys().cloned().collect());
-        Self { scopes: scopes(operation), media: media.unwrap_or_else(|| vec!["application/json".to_owned()]) }
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let query = parameters.filter(|parameter| parameter["in"] == "query");
+        Self {
+            scopes: scopes(operation),
+            media: media.unwrap_or_else(|| vec!["application/json".to_owned()]),
+            query: query.filter_map(|parameter| parameter["name"].as_str().map(str::to_owned)).collect(),
+        }
     }
 }
 
@@ -108,7 +116,8 @@ mod tests {
     #[test]
     fn what_is_not_said_is_closed() {
         let document = json!({ "paths": { "/a": {
-            "get": { "security": [{ "token": ["ro"] }] },
+            "get": { "security": [{ "token": ["ro"] }],
+                     "parameters": [{ "in": "path", "name": "id" }, { "in": "query", "name": "limit" }] },
             "post": { "security": [{ "token": ["rw"] }, { "token": ["agent"] }],
                       "requestBody": { "content": { "application/x-ndjson": {} } } },
             "put": {}, "delete": { "security": [] }, "patch": { "security": [{ "token": ["nonsense"] }] },
@@ -126,6 +135,8 @@ mod tests {
         assert_eq!(route.find(&Method::POST).unwrap().media, ["application/x-ndjson"]);
         assert_eq!(route.find(&Method::PUT).unwrap().media, ["application/json"]);
         assert_eq!(scopes(Method::TRACE), None);
+        assert_eq!(route.find(&Method::GET).unwrap().query, ["limit"]);
+        assert!(route.find(&Method::PUT).unwrap().query.is_empty());
     }
 
     #[test]

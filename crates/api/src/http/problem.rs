@@ -1,5 +1,6 @@
 //! Errors on the wire: problem+json (RFC 9457), from the same codes as everywhere.
 
+use super::routes::BASE;
 use crate::error::{Code, Error, Kind};
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
@@ -89,7 +90,7 @@ impl<E: Into<Error>> From<E> for Problem {
 pub(super) fn to_json(error: &Error) -> Value {
     let status = status(error.code);
     json!({
-        "type": error.page(), "title": status.canonical_reason().unwrap_or_default(), "status": status.as_u16(),
+        "type": format!("{BASE}/errors/{}", error.code.as_str()), "title": status.canonical_reason().unwrap_or_default(), "status": status.as_u16(),
         "detail": error.message, "code": error.code.as_str(), "number": error.code.number(), "hints": error.hints,
     })
 }

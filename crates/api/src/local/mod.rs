@@ -142,6 +142,7 @@ pub struct Fault {
 
 /// State of the daemon. [`Status::health`] judges it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = DaemonStatus)]
 pub struct Status {
     /// Process id.
     pub pid: u32,

@@ -24,7 +24,7 @@ pub struct Shown {
     pub about: String,
     /// Details of an agent of agents.toml.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = super::schema::AgentDetails)]
     pub own: Option<Own>,
 }
 
@@ -51,7 +51,7 @@ pub struct Own {
 
 /// Lists all agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Agents)]
+#[schema(as = AgentList)]
 pub struct All {
     /// The agents, built-in ones first.
     pub agents: Vec<Shown>,

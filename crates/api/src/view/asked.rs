@@ -66,7 +66,7 @@ pub struct Shown {
 
 /// All requests for approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Approvals)]
+#[schema(as = ApprovalList)]
 pub struct All {
     /// The requests, most urgent first.
     pub approvals: Vec<Shown>,
@@ -74,7 +74,7 @@ pub struct All {
 
 /// Answer to a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = ApprovalDecided)]
+#[schema(as = DecidedApproval)]
 pub struct Decided {
     /// Id of the task.
     #[schema(value_type = String)]

@@ -51,13 +51,13 @@ pub struct Shown {
     #[schema(value_type = String)]
     pub hash: Hash,
     /// HTTP request that made the write, if any.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<super::schema::Via>)]
     pub via: Option<Via>,
 }
 
 /// A page of log entries, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Audit)]
+#[schema(as = AuditPage)]
 pub struct Page {
     /// Matching entries.
     pub entries: Vec<Shown>,

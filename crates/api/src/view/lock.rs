@@ -48,7 +48,7 @@ pub struct Shown {
 
 /// Lists the locks of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Locks)]
+#[schema(as = LockList)]
 pub struct All {
     /// The locks.
     pub locks: Vec<Shown>,
@@ -56,7 +56,7 @@ pub struct All {
 
 /// Answer to an acquire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = LockHeld)]
+#[schema(as = AcquiredLock)]
 pub struct Held {
     /// `TOKEN:FENCE`: send it back to renew or release the lock.
     pub held: String,
@@ -71,7 +71,7 @@ pub struct Held {
 
 /// Answer to a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = LockReleased)]
+#[schema(as = ReleasedLock)]
 pub struct Released {
     /// Always `true`.
     pub released: bool,

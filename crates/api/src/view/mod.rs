@@ -8,6 +8,7 @@ pub mod export;
 pub mod lock;
 pub mod message;
 pub mod namespace;
+pub mod schema;
 pub mod setting;
 mod shown;
 mod task;

@@ -58,7 +58,7 @@ pub struct Shown {
 
 /// All namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Namespaces)]
+#[schema(as = NamespaceList)]
 pub struct All {
     /// The namespaces, by name.
     pub namespaces: Vec<Shown>,
@@ -66,7 +66,7 @@ pub struct All {
 
 /// Answer to the creation of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = NamespaceCreated)]
+#[schema(as = CreatedNamespace)]
 pub struct Created {
     /// Name.
     #[schema(value_type = String)]

@@ -38,7 +38,7 @@ pub struct Shown {
 
 /// All settings, with the revision of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Settings)]
+#[schema(as = SettingList)]
 pub struct All {
     /// Revision of the file; a change must cite it.
     pub revision: String,
@@ -54,7 +54,7 @@ pub struct All {
 #[schema(as = SettingsHistory)]
 pub struct History {
     /// The changes, newest first.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<super::schema::SettingsChange>)]
     pub history: Vec<history::Entry>,
 }
 

@@ -102,7 +102,7 @@ pub struct ShownStep {
     /// Step with the list to which this item belongs.
     pub item_of: Option<String>,
     /// Last process, if any.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<super::schema::Process>)]
     pub ran: Option<Ran>,
     /// Result.
     pub result: Value,
@@ -116,7 +116,7 @@ pub struct ShownStep {
     pub updated_ms: u64,
     /// Last attempts, oldest first, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<super::schema::Attempt>>)]
     pub history: Option<Vec<Attempt>>,
 }
 
@@ -198,7 +198,7 @@ pub struct Summary {
 
 /// A page of tasks, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Tasks)]
+#[schema(as = TaskPage)]
 pub struct Page {
     /// The tasks.
     pub tasks: Vec<Summary>,
@@ -208,6 +208,7 @@ pub struct Page {
 
 /// Answer to an accepted submit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = AcceptedTask)]
 pub struct Accepted {
     /// Id of the task.
     #[schema(value_type = String)]
@@ -224,6 +225,7 @@ pub struct Accepted {
 
 /// Answer to a change of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ChangedTask)]
 pub struct Changed {
     /// Id of the task.
     #[schema(value_type = String)]
@@ -235,6 +237,7 @@ pub struct Changed {
 
 /// Answer to a submit: acceptance, or the task itself with `wait_ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SubmissionAnswer)]
 #[serde(untagged)]
 pub enum Submission {
     /// Accepted.
@@ -256,6 +259,7 @@ pub struct Ended {
 
 /// Answer to a purge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PurgedTask)]
 pub struct Purged {
     /// Id of the task.
     #[schema(value_type = String)]
@@ -286,9 +290,10 @@ pub struct LogPart {
 
 /// The attempts of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = AttemptList)]
 pub struct Attempts {
     /// Ended attempts, oldest first.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<super::schema::Attempt>)]
     pub attempts: Vec<Attempt>,
     /// The running attempt.
     pub running: Option<RunningAttempt>,

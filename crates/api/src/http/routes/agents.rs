@@ -32,6 +32,7 @@ pub(super) async fn list(house: State, who: Who) -> Answered {
 
 /// Registration of an agent.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AgentRegistration)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Register {
     /// Name of the agent, whose messages it receives.
@@ -46,6 +47,7 @@ pub(super) struct Register {
 
 /// Answer to a registration.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RegisteredAgent)]
 pub(super) struct Registered {
     /// Name.
     #[schema(value_type = String)]

@@ -47,6 +47,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
 
 /// A decision on a request for approval.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ApprovalDecision)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Decision {
     /// `ask` of the request: the decision applies only to exactly this request.

@@ -1,9 +1,12 @@
 //! Who did what, when, and from where: the log, filtered.
 
-use super::{Answered, State, Who, id};
+use super::{AUDIT_MAX, Answered, State, Who, id};
 use crate::{
     error::{Code, Error},
-    http::json::{Query, Said},
+    http::{
+        json::{Query, Said},
+        query::{Position, Whole},
+    },
     view::entry,
 };
 use relaymesh_core::{
@@ -15,8 +18,6 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
-/// Ops in one answer.
-const PAGE_MAX: usize = 500;
 /// Ops that are looked at for one answer.
 const LOOK_MAX: usize = 20_000;
 const READ: usize = 500;
@@ -39,13 +40,17 @@ pub(super) struct AuditQuery {
     /// Only ops of this task.
     task: Option<String>,
     /// Only ops at or after this time, in milliseconds since 1970.
-    since_ms: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    since_ms: Option<Position>,
     /// Only ops before this time, in milliseconds since 1970.
-    until_ms: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    until_ms: Option<Position>,
     /// Cursor: `next` of the previous page.
-    cursor: Option<u64>,
-    /// Maximum number of results, up to 500.
-    limit: Option<usize>,
+    #[param(value_type = Option<u64>)]
+    cursor: Option<Position>,
+    /// Maximum number of results, from 1 to 500; by default, 100.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole<1, AUDIT_MAX>>,
 }
 
 /// Lists writes, oldest first. `next` is the cursor of the next page, if there may be more.
@@ -56,7 +61,7 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
     }
     let kind = query.kind.as_deref().map(kind).transpose()?;
     let task = query.task.as_deref().map(id::<TaskId>).transpose()?;
-    let (who, limit) = (who.0, query.limit.unwrap_or(100).clamp(1, PAGE_MAX));
+    let (who, limit) = (who.0, query.limit.map_or(100, Whole::count));
     let found = house.desk.readers.read(move |reader| {
         let fits = |op: &Op| {
             let header = &op.header;
@@ -66,10 +71,10 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
                 && query.source.as_ref().is_none_or(|wanted| *wanted == header.source)
                 && kind.is_none_or(|wanted| wanted == op.body.kind())
                 && task.is_none_or(|wanted| header.scope == Scope::Task(wanted))
-                && query.since_ms.is_none_or(|since| since <= header.hlc.wall_ms)
-                && query.until_ms.is_none_or(|until| header.hlc.wall_ms < until)
+                && query.since_ms.is_none_or(|Whole(since)| since <= header.hlc.wall_ms)
+                && query.until_ms.is_none_or(|Whole(until)| header.hlc.wall_ms < until)
         };
-        let (mut pos, mut looked, mut entries) = (query.cursor.unwrap_or(0), 0, Vec::new());
+        let (mut pos, mut looked, mut entries) = (query.cursor.map_or(0, |Whole(cursor)| cursor), 0, Vec::new());
         while looked < LOOK_MAX {
             let page = reader.ops(pos, READ)?;
             if page.is_empty() {

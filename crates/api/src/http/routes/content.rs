@@ -139,6 +139,7 @@ pub(super) struct UploadQuery {
 
 /// Answer to an upload.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UploadedContent)]
 pub(super) struct Uploaded {
     /// SHA-256, to use as `input_hash`.
     #[schema(value_type = String)]

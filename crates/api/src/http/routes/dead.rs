@@ -6,6 +6,7 @@ use crate::{
     http::{
         json::{Json, Query, Said},
         problem,
+        query::{Position, Whole},
     },
     view::dead::{self, Dead, Selection, What},
 };
@@ -41,9 +42,11 @@ pub(super) struct ListQuery {
     #[param(value_type = Option<String>)]
     flow: Option<Name>,
     /// Only failures at or after this time, in milliseconds since 1970.
-    since_ms: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    since_ms: Option<Position>,
     /// Only failures before this time, in milliseconds since 1970.
-    before_ms: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    before_ms: Option<Position>,
     /// Ids of tasks, messages, or threads (for all their failed messages), separated by commas; at most 200.
     ids: Option<String>,
 }
@@ -52,11 +55,10 @@ pub(super) struct ListQuery {
 #[utoipa::path(get, path = "/dead", tag = "dead letters", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = dead::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let ListQuery { namespace, agent, flow, since_ms, before_ms, ids } = query;
+    let [since_ms, before_ms] = [since_ms, before_ms].map(|at| at.map(|Whole(at_ms)| at_ms));
     let ids: Vec<String> = ids.iter().flat_map(|ids| ids.split(',')).map(str::to_owned).collect();
     if ids.len() > NAMED_MAX {
-        return Err(
-            Error::new(Code::TooLong, format!("{} ids are too many; the maximum is {NAMED_MAX}", ids.len())).into()
-        );
+        return Err(too_many(ids.len(), NAMED_MAX).into());
     }
     let found = find(&house, &who, namespace, ids, Selection { agent, flow, since_ms, before_ms }).await?;
     let total = found.len();
@@ -78,6 +80,7 @@ pub(super) async fn show(house: State, who: Who, Path(named): Path<String>) -> A
 
 /// Selection: by ids, by filters, or all.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = DeadLetterSelection)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Chosen {
     /// Namespace.
@@ -143,10 +146,7 @@ impl Chosen {
             return Err(error.hint("give ids, agent, flow, since_ms or before_ms, or all"));
         }
         if ids.len() > PAGE_MAX {
-            return Err(Error::new(
-                Code::TooLong,
-                format!("{} ids are too many; the maximum is {PAGE_MAX}", ids.len()),
-            ));
+            return Err(too_many(ids.len(), PAGE_MAX));
         }
         let found = find(house, who, namespace, ids, selection).await?;
         Ok(found.into_iter().map(|dead| dead.what).take(PAGE_MAX).collect())
@@ -193,6 +193,10 @@ async fn find(
         }
     });
     found.await
+}
+
+fn too_many(found: usize, max: usize) -> Error {
+    Error::new(Code::Usage, format!("{found} ids are too many; the maximum is {max}"))
 }
 
 /// Gives all commands without waiting in between, and tells what became of each.

@@ -3,7 +3,13 @@
 use super::{State, Who, audit, id};
 use crate::{
     error::{Code, Error},
-    http::{door, events::Wanted, json::Query, problem::Problem},
+    http::{
+        door,
+        events::Wanted,
+        json::Query,
+        problem::Problem,
+        query::{Position, Whole},
+    },
 };
 use axum::{
     body::Body,
@@ -27,7 +33,8 @@ pub(super) struct EventsQuery {
     /// Only ops of this task.
     task: Option<String>,
     /// Start after this position. `Last-Event-ID` takes precedence; without either, only new events are sent.
-    after: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    after: Option<Position>,
 }
 
 /// Streams every durable change as server-sent events. The id of an event is its position on the log.
@@ -48,14 +55,15 @@ pub(super) async fn follow(
     let kinds = query.kind.as_deref().unwrap_or_default().split(',').filter(|kind| !kind.is_empty());
     let kinds = kinds.map(audit::kind).collect::<Result<Vec<_>, Error>>()?;
     let task = query.task.as_deref().map(id).transpose()?;
-    let last = headers.get("last-event-id").map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()));
+    let last =
+        headers.get("last-event-id").map(|value| value.to_str().ok().and_then(|text| Position::parse(text).ok()));
     let last = match last {
         Some(None) => return Err(Error::new(Code::Usage, "`Last-Event-ID` must be the number of an event").into()),
         Some(Some(last)) => Some(last),
         None => query.after,
     };
     let after = match last {
-        Some(after) => after,
+        Some(Whole(after)) => after,
         None => house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?,
     };
     let place = house.room.enter()?;

@@ -8,7 +8,7 @@ use crate::{
         problem::Problem,
         routes::tasks,
     },
-    view::Accepted,
+    view::{Accepted, schema::CheckedFlow},
 };
 use axum::{http::HeaderMap, response::Response};
 use relaymesh_core::{name::Name, task::request::Request};
@@ -19,6 +19,7 @@ use utoipa::ToSchema;
 
 /// A flow to check.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = FlowCheck)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Checked {
     /// Namespace in which to check it.
@@ -33,12 +34,15 @@ pub(super) struct Checked {
 }
 
 /// Checks a flow without submitting it: agents, references, dependencies, input.
-#[utoipa::path(post, path = "/flows/check", tag = "flows", request_body = Checked, security(("token" = ["ro"])), responses((status = 200, body = Value)))]
+#[utoipa::path(post, path = "/flows/check", tag = "flows", request_body = Checked, security(("token" = ["ro"])), responses((status = 200, body = CheckedFlow)))]
 pub(super) async fn check(house: State, who: Who, Json(body): Json<Checked>) -> Answered {
     let namespace = who.namespace(body.namespace)?;
     let agents = (house.desk.agents)();
     let has_input = body.input.is_some();
     // Without an input, only the flow is checked.
+    if let (false, Some(schema)) = (has_input, &body.flow.input) {
+        flow::schema::is_schema(schema)?;
+    }
     let schema = if has_input { body.flow.input.clone() } else { None };
     let mut request = flow::check(Request { input: schema, ..body.flow.clone() }, body.input, &agents)?;
     request.input = body.flow.input;

@@ -2,13 +2,18 @@
 
 use super::{Answered, State, Who};
 use crate::{
-    error::{Code, Error},
+    error::{Code, Error, Explained},
     health::{Health, Reason},
-    http::{guard, json::Said, problem::Problem},
+    http::{
+        guard,
+        json::Said,
+        problem::{self, Problem},
+    },
     local::Status,
     metrics::Form,
 };
 use axum::{
+    extract::Path,
     http::{
         HeaderMap, StatusCode,
         header::{ACCEPT, CONTENT_TYPE},
@@ -22,6 +27,7 @@ use utoipa::ToSchema;
 
 /// Liveness.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Liveness)]
 pub(super) struct Live {
     /// `live`.
     status: String,
@@ -29,6 +35,7 @@ pub(super) struct Live {
 
 /// Readiness.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Readiness)]
 pub(super) struct Ready {
     /// Whether the daemon is ready.
     ready: bool,
@@ -42,6 +49,7 @@ pub(super) struct Ready {
 
 /// A problem.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadinessProblem)]
 pub(super) struct Trouble {
     /// Kind of the problem.
     trouble: String,
@@ -115,6 +123,37 @@ pub(super) async fn status(house: State, who: Who) -> Answered {
     who.check_everywhere("reading the state of the daemon")?;
     let status = house.desk.glance().await.ok_or_else(silent)?;
     Ok(Said(json!(status)))
+}
+
+/// Explains an error code: the page of the `type` of a problem.
+#[utoipa::path(
+    get, path = "/errors/{code}", tag = "health", params(("code" = String, Path, description = "code or number of the error")), security(()),
+    responses((status = 200, body = Explanation)),
+)]
+pub(super) async fn explain(Path(code): Path<String>) -> Answered {
+    let shown: String = code.chars().filter(|c| !c.is_control()).take(64).collect();
+    let unknown = || Error::new(Code::NoRoute, format!("there is no error code `{shown}`"));
+    let Explained { code, means, changed, advice } = Code::meant(&code).ok_or_else(unknown)?.explained();
+    let (status, number) = (problem::status(code).as_u16(), code.number().to_owned());
+    Ok(Said(json!(Explanation { code: code.as_str().to_owned(), number, status, means, changed, advice })))
+}
+
+/// What an error code means.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ErrorExplanation)]
+pub(super) struct Explanation {
+    /// The code.
+    code: String,
+    /// Its number.
+    number: String,
+    /// HTTP status of answers with this code.
+    status: u16,
+    /// What it means.
+    means: String,
+    /// What the request changed.
+    changed: String,
+    /// What to do.
+    advice: String,
 }
 
 /// Returns this document.

@@ -40,6 +40,7 @@ pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>)
 
 /// Request for a lock.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = LockRequest)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Acquire {
     /// Namespace.
@@ -90,6 +91,7 @@ pub(super) async fn acquire(house: State, who: Who, Json(asked): Json<Acquire>) 
 
 /// A held lock.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = LockProof)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Held {
     /// Namespace.

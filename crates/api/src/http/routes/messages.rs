@@ -1,11 +1,12 @@
 //! Messages: send, take, answer; an inbox, a conversation.
 
-use super::{Answered, State, Who, id, unexpected};
+use super::{Answered, INBOX_MAX, State, Who, id, unexpected};
 use crate::{
     error::{Code, Error},
     http::{
         json::{Json, Query, Said},
         principal::Principal,
+        query::Whole,
     },
     time,
     view::message,
@@ -28,11 +29,10 @@ use utoipa::{IntoParams, ToSchema};
 
 /// How long a delivery lasts if nobody says.
 const LEASE_MS: u64 = 120_000;
-/// Messages of one lane in one answer.
-const PAGE_MAX: usize = 200;
 
 /// A message to send.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewMessage)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sent {
     /// Namespace.
@@ -100,8 +100,9 @@ pub(super) struct InboxQuery {
     /// Namespace.
     #[param(value_type = Option<String>)]
     namespace: Option<Name>,
-    /// Maximum number of messages of each priority, up to 200.
-    limit: Option<usize>,
+    /// Maximum number of messages of each priority, from 1 to 200; by default, 50.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole<1, INBOX_MAX>>,
 }
 
 /// Lists the waiting messages of an agent, highest priority first.
@@ -117,13 +118,14 @@ pub(super) async fn inbox(
 ) -> Answered {
     let (agent, namespace): (Name, _) = (id(&agent)?, who.namespace(query.namespace)?);
     who.check_agent(&agent)?;
-    let limit = query.limit.unwrap_or(50).clamp(1, PAGE_MAX);
+    let limit = query.limit.map_or(50, Whole::count);
     let found = house.desk.readers.read(move |reader| message::inbox(reader, &namespace, &agent, limit));
     Ok(Said(json!(message::Inbox { messages: found.await? })))
 }
 
 /// Request for the next message.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TakeRequest)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Take {
     /// Namespace.
@@ -168,6 +170,7 @@ pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json
 
 /// A delivery to acknowledge.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = MessageAcknowledgement)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeldOnly {
     /// `held` from `take`.
@@ -183,6 +186,7 @@ pub(super) async fn acknowledge(house: State, who: Who, Json(body): Json<HeldOnl
 
 /// A reply.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = MessageReply)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reply {
     /// `held` from `take`.
@@ -202,6 +206,7 @@ pub(super) async fn reply(house: State, who: Who, Json(body): Json<Reply>) -> An
 
 /// Failure of a delivery.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = MessageFailure)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fail {
     /// `held` from `take`.
@@ -223,6 +228,7 @@ pub(super) async fn fail(house: State, who: Who, Json(body): Json<Fail>) -> Answ
 
 /// A failed message to deliver again.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = MessageRedrive)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Again {
     /// Id of the thread.

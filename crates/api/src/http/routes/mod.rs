@@ -22,14 +22,14 @@ use super::{
     events::Feed,
     guard::{self, House},
     keys::Keys,
-    operations::{Operations, SCHEME},
+    operations::Operations,
     rate::Rate,
     uploads::{self, Uploads},
     waits::{Room, Waits},
 };
 use crate::error::{Code, Error};
 use axum::{Router, middleware};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{net::IpAddr, sync::Arc};
 use utoipa::OpenApi;
 use utoipa_axum::{
@@ -39,6 +39,15 @@ use utoipa_axum::{
 
 /// What every path begins with.
 pub const BASE: &str = "/api/v1";
+
+/// Tasks of one page.
+pub(super) const TASKS_MAX: u64 = 500;
+/// Ops of one page of the audit.
+pub(super) const AUDIT_MAX: u64 = 500;
+/// Messages of one priority in one answer.
+pub(super) const INBOX_MAX: u64 = 200;
+/// The longest wait of one request.
+pub(super) const WAIT_MS_MAX: u64 = 60_000;
 
 type State = axum::extract::State<Arc<House>>;
 type Who = axum::Extension<super::principal::Principal>;
@@ -91,6 +100,7 @@ fn versioned<T: Takes>(to: T) -> T {
         .routes(routes!(health::ready))
         .routes(routes!(health::status))
         .routes(routes!(health::openapi))
+        .routes(routes!(health::explain))
         .routes(routes!(tasks::list, tasks::submit))
         .routes(routes!(tasks::bulk))
         .routes(routes!(tasks::show))
@@ -148,134 +158,23 @@ fn others<T: Takes>(to: T) -> T {
 /// The OpenAPI document, made from the definitions of all routes.
 pub fn document() -> Value {
     let all = OpenApiRouter::with_openapi(Document::openapi()).nest(BASE, versioned(OpenApiRouter::new()));
-    let mut document = serde_json::to_value(others(all).to_openapi()).unwrap_or_default();
-    document["components"]["securitySchemes"][SCHEME] = json!({
-        "type": "http", "scheme": "bearer",
-        "description": "A token from `relaymesh token create`; scopes: ro, rw, admin, agent.",
-    });
-    document["components"]["schemas"]["Problem"] = problem_schema();
-    for (_, schema) in document["components"]["schemas"].as_object_mut().into_iter().flatten() {
-        shape(schema);
-    }
-    for (_, item) in document["paths"].as_object_mut().into_iter().flatten() {
-        for (method, operation) in item.as_object_mut().into_iter().flatten() {
-            complete(method, operation);
-        }
-    }
-    document
+    super::document::finish(serde_json::to_value(others(all).to_openapi()).unwrap_or_default())
 }
 
-/// Says what ids and names look like, wherever they are texts.
-fn shape(schema: &mut Value) {
-    let parts = schema.get_mut("allOf").and_then(Value::as_array_mut);
-    parts.into_iter().flatten().for_each(shape);
-    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for (name, property) in properties.into_iter().flatten() {
-        let kind = &property["type"];
-        let is_text =
-            kind == "string" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "string"));
-        if let (true, Some((_, pattern))) = (is_text, FIELDS.iter().find(|(known, _)| known == name)) {
-            property["pattern"] = json!(pattern);
+/// Every schema that a route names, with the name that it has.
+#[cfg(test)]
+pub(super) fn schemas() -> Vec<(String, Value)> {
+    #[derive(Default)]
+    struct Named(Vec<(String, Value)>);
+    impl Takes for Named {
+        fn routes(mut self, (schemas, ..): UtoipaMethodRouter<Arc<House>>) -> Self {
+            let named =
+                schemas.into_iter().map(|(name, schema)| (name, serde_json::to_value(schema).unwrap_or_default()));
+            self.0.extend(named);
+            self
         }
     }
-}
-
-/// What ids and names in documents look like.
-const FIELDS: [(&str, &str); 12] = [
-    ("namespace", NAME),
-    ("agent", NAME),
-    ("to", NAME),
-    ("from", NAME),
-    ("holder", NAME),
-    ("task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("message", "^msg_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("request_id", "^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("input_hash", "^[0-9a-fA-F]{64}$"),
-    ("ask", "^[0-9a-fA-F]{64}$"),
-    ("priority", "^(high|normal|low)$"),
-];
-
-/// What ids in addresses look like. Under `/dead`, an id may be one of three things.
-const FORMS: [(&str, &str, &str); 8] = [
-    ("path", "id", "^(tsk|msg|thr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("path", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("query", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("path", "thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
-    ("path", "hash", "^[0-9a-fA-F]{64}$"),
-    ("query", "sha256", "^[0-9a-fA-F]{64}$"),
-    ("path", "agent", NAME),
-    ("query", "namespace", NAME),
-];
-
-/// What a name looks like.
-const NAME: &str = "^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$";
-
-/// Further errors of some reads.
-const REFUSALS: [(&str, &str, &str); 4] = [
-    ("approvals_show", "409", "refused: it does not wait for an approval"),
-    ("dead_letters_list", "409", "refused: one of them has not failed"),
-    ("dead_letters_list", "413", "too_long"),
-    ("dead_letters_show", "409", "refused: it has not failed"),
-];
-
-/// Errors that every operation can return: refusals of the guard, and failures of the daemon.
-fn complete(method: &str, operation: &mut Value) {
-    let problem = |about: &str| {
-        let schema = json!({ "$ref": "#/components/schemas/Problem" });
-        json!({ "description": about, "content": { "application/problem+json": { "schema": schema } } })
-    };
-    // A name of its own: what it does, and to what.
-    let (tag, verb) =
-        (operation["tags"][0].as_str().unwrap_or_default(), operation["operationId"].as_str().unwrap_or_default());
-    operation["operationId"] = json!(format!("{}_{verb}", tag.replace(' ', "_")));
-    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
-    for parameter in parameters.into_iter().flatten() {
-        let form = FORMS.iter().find(|(place, name, _)| parameter["in"] == *place && parameter["name"] == *name);
-        if let Some((.., pattern)) = form {
-            parameter["schema"]["pattern"] = json!(pattern);
-        }
-    }
-    let is_write = method != "get";
-    let reads = [
-        ("400", "bad_id, usage"),
-        ("401", "not_authenticated"),
-        ("403", "forbidden, foreign_page"),
-        ("404", "not found"),
-        ("421", "wrong_host"),
-        ("500", "error of the store or the machine"),
-        ("503", "busy, stopping, indeterminate"),
-    ];
-    let writes = [
-        ("405", "wrong_method"),
-        ("408", "too_slow"),
-        ("409", "refused, changed_meanwhile"),
-        ("413", "too_long"),
-        ("415", "wrong_media"),
-        ("422", "bad_flow, unknown_agent, key_reused"),
-        ("429", "too_many"),
-        ("507", "disk_full"),
-    ];
-    let writes = writes.into_iter().filter(|_| is_write);
-    let own = REFUSALS.iter().filter(|(name, ..)| operation["operationId"] == *name);
-    let own: Vec<(&str, &str)> = own.map(|(_, status, about)| (*status, *about)).collect();
-    for (status, about) in reads.into_iter().chain(writes).chain(own) {
-        if operation["responses"][status].is_null() {
-            operation["responses"][status] = problem(about);
-        }
-    }
-}
-
-fn problem_schema() -> Value {
-    json!({
-        "type": "object", "description": "An error (RFC 9457). `code` is stable; `type` is its page.",
-        "required": ["type", "title", "status", "detail", "code", "number", "hints"],
-        "properties": {
-            "type": { "type": "string" }, "title": { "type": "string" }, "status": { "type": "integer" },
-            "detail": { "type": "string" }, "code": { "type": "string" }, "number": { "type": "string" },
-            "hints": { "type": "array", "items": { "type": "string" } }, "current": {},
-        },
-    })
+    others(versioned(Named::default())).0
 }
 
 /// Every route behind the door.

@@ -22,6 +22,7 @@ pub(super) async fn list(house: State, who: Who) -> Answered {
 
 /// A namespace to be made.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewNamespace)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
     /// Name.

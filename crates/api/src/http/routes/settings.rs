@@ -7,6 +7,7 @@ use crate::{
         desk::blocking,
         json::{Json, Query, Said},
         problem::Problem,
+        query::Whole,
     },
     view::setting,
 };
@@ -37,6 +38,7 @@ async fn current(house: &State) -> Result<setting::All, Error> {
 
 /// A change of settings.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SettingsUpdate)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Update {
     /// Revision that the caller has read; if it is not current, the answer is 409 with the current state.
@@ -71,15 +73,16 @@ pub(super) async fn update(house: State, who: Who, Json(body): Json<Update>) -> 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HistoryQuery {
-    /// Maximum number of results.
-    limit: Option<usize>,
+    /// Maximum number of results, from 1 to 1000; by default, 20.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole<1, { ENTRIES_MAX as u64 }>>,
 }
 
 /// Lists changes of settings, newest first: names, never values. Needs a token for all namespaces.
 #[utoipa::path(get, path = "/settings/history", tag = "settings", params(HistoryQuery), security(("token" = ["ro"])), responses((status = 200, body = setting::History)))]
 pub(super) async fn history(house: State, who: Who, Query(query): Query<HistoryQuery>) -> Answered {
     who.check_everywhere("reading settings")?;
-    let (root, limit) = (house.desk.root.clone(), query.limit.unwrap_or(20).min(ENTRIES_MAX));
+    let (root, limit) = (house.desk.root.clone(), query.limit.map_or(20, Whole::count));
     let entries = blocking(move || {
         history::newest(&root, limit).map_err(|error| Error::new(Code::StoreIo, format!("{}: {error}", history::FILE)))
     });

@@ -6,6 +6,7 @@ use crate::{
     http::{
         desk::blocking,
         json::{Json, Query, Said},
+        query::{Position, Whole},
     },
     lookup, time,
     view::{Attempts, Changed, LogPart, RunningAttempt, ShownStep, View},
@@ -36,7 +37,7 @@ use utoipa::{IntoParams, ToSchema};
 const LOG_BYTES_MAX: u64 = 256 << 10;
 /// How long a lease lasts if nobody says.
 const LEASE_MS: u64 = 60_000;
-const LEASE_MS_MAX: u64 = 3_600_000;
+const LEASE_MS_RANGE: std::ops::RangeInclusive<u64> = 1_000..=3_600_000;
 
 /// Shows a step with its attempts.
 #[utoipa::path(
@@ -84,7 +85,8 @@ pub(super) struct LogQuery {
     /// `stderr` (default) or `stdout`.
     stream: Option<String>,
     /// Offset: `next` of the previous part.
-    offset: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    offset: Option<Position>,
 }
 
 /// Reads the output of an attempt, in parts of at most 256 KiB.
@@ -111,7 +113,7 @@ pub(super) async fn logs(
         Ok((step.spec.name.clone(), step.epoch, rows.task.status.is_terminal()))
     });
     let (name, newest, is_over) = found.await?;
-    let (epoch, offset) = (query.epoch.unwrap_or(newest), query.offset.unwrap_or(0));
+    let (epoch, offset) = (query.epoch.unwrap_or(newest), query.offset.map_or(0, |Whole(offset)| offset));
     let path = said(&house.desk.root, task, &name, epoch, stream);
     let part = blocking(move || {
         part(&path, offset).map_err(|error| Error::new(Code::StoreIo, format!("the log cannot be read: {error}")))
@@ -144,6 +146,7 @@ fn part(path: &std::path::Path, offset: u64) -> io::Result<(String, u64, bool)> 
 
 /// A claimed step.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ClaimedStep)]
 pub(super) struct Claimed {
     /// Id of the task.
     #[schema(value_type = String)]
@@ -170,7 +173,7 @@ pub(super) struct Claimed {
 
 /// Answer to a heartbeat.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Heartbeat)]
+#[schema(as = HeartbeatAnswer)]
 pub(super) struct Beaten {
     /// Id of the worker.
     #[schema(value_type = String)]
@@ -179,12 +182,13 @@ pub(super) struct Beaten {
 
 /// Claim of a step.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = StepClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
     /// Id of the worker; by default, a new one.
     #[schema(value_type = Option<String>)]
     worker: Option<WorkerId>,
-    /// Lease duration, in milliseconds: without a heartbeat for this long, the step is given to another worker.
+    /// Lease duration, in milliseconds, from one second to one hour: without a heartbeat for this long, the step is given to another worker.
     lease_ms: Option<u64>,
 }
 
@@ -208,7 +212,11 @@ pub(super) async fn claim(
     let (index, agent, namespace, trace_id) = found.await?;
     who.check_agent(&agent)?;
     let worker = claim.worker.unwrap_or_else(|| WorkerId::new(time::now_ms(), rand::random()));
-    let lease_ms = claim.lease_ms.unwrap_or(LEASE_MS).clamp(1_000, LEASE_MS_MAX);
+    let lease_ms = claim.lease_ms.unwrap_or(LEASE_MS);
+    if !LEASE_MS_RANGE.contains(&lease_ms) {
+        let (min, max) = LEASE_MS_RANGE.into_inner();
+        return Err(Error::new(Code::Usage, format!("`lease_ms` must be a whole number from {min} to {max}")).into());
+    }
     let step = StepId { task, index };
     let answer = house.desk.ask(&who.caller, Command::Claim { step, worker, lease_ms }).await?;
     let Answer::Claimed(hold) = answer else { return Err(unexpected().into()) };
@@ -221,6 +229,7 @@ pub(super) async fn claim(
 
 /// A worker's sign of life.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Heartbeat)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Beat {
     /// Id of the worker.
@@ -251,6 +260,7 @@ pub(super) async fn heartbeat(house: State, who: Who, Json(beat): Json<Beat>) ->
 
 /// End of an attempt.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = StepOutcome)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Finish {
     /// Epoch of the attempt.

@@ -1,6 +1,6 @@
 //! Tasks: submit, look, wait, stop, try again.
 
-use super::{Answered, State, Who, content, id, unexpected};
+use super::{Answered, State, TASKS_MAX, WAIT_MS_MAX, Who, content, id, unexpected};
 use crate::{
     error::{Code, Error},
     flow,
@@ -9,6 +9,7 @@ use crate::{
         json::{Json, Query, Said},
         principal::Principal,
         problem::Problem,
+        query::{Position, Whole},
     },
     view::{self, View},
 };
@@ -41,13 +42,9 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use utoipa::{IntoParams, ToSchema};
 
-/// The longest wait of one request.
-const WAIT_MS_MAX: u64 = 60_000;
-/// Tasks of one page.
-const PAGE_MAX: usize = 500;
-
 /// A task to submit: one step of an agent, or a flow.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TaskSubmission)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct Submitted {
     /// Namespace.
@@ -163,8 +160,9 @@ pub(super) struct ListQuery {
     /// Only with this status.
     #[param(value_type = Option<String>)]
     status: Option<Status>,
-    /// Maximum number of results, up to 500.
-    limit: Option<usize>,
+    /// Maximum number of results, from 1 to 500; by default, 50.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole<1, TASKS_MAX>>,
     /// Cursor: `next` of the previous page, or the id of a task; only older tasks are listed.
     cursor: Option<String>,
 }
@@ -174,11 +172,11 @@ pub(super) struct ListQuery {
 pub(super) async fn list(house: State, who: Who, query: Query<ListQuery>) -> Answered {
     let ListQuery { namespace, status, limit, cursor } = query.0;
     let filter = TaskFilter { namespace: Some(who.namespace(namespace)?), status };
-    let limit = limit.unwrap_or(50).clamp(1, PAGE_MAX);
+    let limit = limit.map_or(50, Whole::count);
     let who = who.0;
     let found = house.desk.readers.read(move |reader| {
-        let cursor = cursor.map(|text| match text.parse::<u64>() {
-            Ok(key) => Ok(key),
+        let cursor = cursor.map(|text| match Position::parse(&text) {
+            Ok(Whole(key)) => Ok(key),
             Err(_) => id(&text).and_then(|task| Ok(rows(reader, &who, task)?.task.key)),
         });
         let cursor = cursor.transpose()?;
@@ -211,11 +209,13 @@ pub(super) async fn submit(
     let submit =
         body.with_input(&house, &who).await?.prepare(&who, key(&headers)?, &(house.desk.agents)(), &settings)?;
     let answered = house.desk.ask(&who.caller, Command::Submit(submit)).await?;
-    let (Some(wait_ms), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else { return answer(&answered) };
+    let (Some(Whole(wait_ms)), Answer::Accepted { task, .. }) = (query.0.wait_ms, &answered) else {
+        return answer(&answered);
+    };
     let mut response = answer(&answered)?;
     // The task is accepted; if there is no place to wait, the answer says so.
     let Ok(_place) = house.room.enter() else { return Ok(response) };
-    house.waits.wait(&house.desk, &who.caller, *task, Duration::from_millis(wait_ms.min(WAIT_MS_MAX))).await?;
+    house.waits.wait(&house.desk, &who.caller, *task, Duration::from_millis(wait_ms)).await?;
     let shown = ended(&house, &who.0, *task).await?.to_string();
     *response.body_mut() = Body::from(shown);
     response.headers_mut().remove(header::CONTENT_LENGTH);
@@ -227,7 +227,8 @@ pub(super) async fn submit(
 #[serde(deny_unknown_fields)]
 pub(super) struct SubmitQuery {
     /// Wait for the end of the task up to this many milliseconds, at most one minute, and answer with the task itself.
-    wait_ms: Option<u64>,
+    #[param(value_type = Option<u64>)]
+    wait_ms: Option<Whole<0, WAIT_MS_MAX>>,
 }
 
 /// The task, and whether it has ended.
@@ -304,8 +305,9 @@ pub(super) struct History {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitQuery {
-    /// Maximum time to wait in milliseconds, up to one minute.
-    timeout_ms: Option<u64>,
+    /// Maximum time to wait in milliseconds, up to one minute; by default, half a minute.
+    #[param(value_type = Option<u64>)]
+    timeout_ms: Option<Whole<0, WAIT_MS_MAX>>,
 }
 
 /// Waits for the end of a task (long poll). If `ended` is `false`, send the request again.
@@ -318,7 +320,7 @@ pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query
     let first = who.0.clone();
     let is_over = house.desk.readers.read(move |reader| Ok(rows(reader, &first, task)?.task.status.is_terminal()));
     if !is_over.await? {
-        let patience = Duration::from_millis(query.0.timeout_ms.unwrap_or(30_000).min(WAIT_MS_MAX));
+        let patience = Duration::from_millis(query.0.timeout_ms.map_or(30_000, |Whole(timeout_ms)| timeout_ms));
         let _place = house.room.enter()?;
         house.waits.wait(&house.desk, &who.caller, task, patience).await?;
     }
@@ -328,7 +330,7 @@ pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query
 /// Exports a task with all details, as one document.
 #[utoipa::path(
     get, path = "/tasks/{id}/export", tag = "tasks", params(("id" = String, Path)), security(("token" = ["ro"])),
-    responses((status = 200, body = Value)),
+    responses((status = 200, body = view::schema::TaskExport)),
 )]
 pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> Answered {
     let (task, who) = (id(&task)?, who.0);
@@ -341,6 +343,7 @@ pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> 
 
 /// Reason.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = TaskChange)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reason {
     /// Reason, recorded on the log.

@@ -8,7 +8,7 @@ use crate::{
         json::{Json, Said},
         principal::Principal,
     },
-    view::token,
+    view::{schema::TokenList, token},
 };
 use axum::extract::Path;
 use relaymesh_core::name::Name;
@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 const OVERLAP_MS: u64 = 86_400_000;
 
 /// Lists tokens with their scope, namespaces and expiry. The tokens themselves are not stored.
-#[utoipa::path(get, path = "/tokens", tag = "tokens", security(("token" = ["admin"])), responses((status = 200, body = Value)))]
+#[utoipa::path(get, path = "/tokens", tag = "tokens", security(("token" = ["admin"])), responses((status = 200, body = TokenList)))]
 pub(super) async fn list(house: State, who: Who) -> Answered {
     everywhere(&who)?;
     let house = house.0;
@@ -36,6 +36,7 @@ pub(super) async fn list(house: State, who: Who) -> Answered {
 
 /// A token to create.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewToken)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
     /// Name of the token: the author of every write made with it.
@@ -75,7 +76,7 @@ pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> 
 
 /// A new token, which is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = TokenMade)]
+#[schema(as = CreatedToken)]
 pub(super) struct Made {
     /// Name.
     #[schema(value_type = String)]
@@ -88,7 +89,7 @@ pub(super) struct Made {
 
 /// Answer to a revocation.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = TokenRevoked)]
+#[schema(as = RevokedToken)]
 pub(super) struct Revoked {
     /// Name.
     #[schema(value_type = String)]
@@ -109,6 +110,7 @@ pub(super) struct Begun {
 
 /// Rotation of a token.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = TokenRotation)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
     /// Time for which the old token stays valid, in milliseconds; by default, one day.
@@ -133,6 +135,7 @@ pub(super) async fn rotate(house: State, who: Who, Path(name): Path<String>, Jso
 
 /// An empty body.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EmptyRequest)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
@@ -155,6 +158,7 @@ pub(super) async fn revoke(house: State, who: Who, Path(name): Path<String>, Jso
 
 /// A one-time code from `relaymesh open`.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SessionRequest)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OneTime {
     /// The code; valid once, for one minute.

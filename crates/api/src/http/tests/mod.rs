@@ -10,7 +10,8 @@ const DOCUMENT: &str = include_str!("../../../../../docs/reference/openapi.json"
 fn the_document_is_what_the_routes_say() {
     let made = routes::document();
     let kept: Value = serde_json::from_str(DOCUMENT).unwrap();
-    assert_eq!(kept, made, "`cargo xtask gen` makes it anew");
+    // Both at once would be a message of a megabyte.
+    assert!(kept == made, "docs/reference/openapi.json is not what the routes say: `cargo xtask gen` makes it anew");
     assert_eq!(made["openapi"], "3.1.0");
 }
 

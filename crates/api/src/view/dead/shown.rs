@@ -31,7 +31,7 @@ pub struct Shown {
 
 /// Failed tasks and messages, oldest submit first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DeadLetters)]
+#[schema(as = DeadLetterList)]
 pub struct All {
     /// The failures; at most 1000.
     pub dead: Vec<Shown>,
@@ -41,7 +41,7 @@ pub struct All {
 
 /// Ids of a task or a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DeadIds)]
+#[schema(as = DeadLetterIds)]
 pub struct Ids {
     /// Id of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub struct Ids {
 
 /// Outcome of each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DeadOutcome)]
+#[schema(as = DeadLetterOutcome)]
 pub struct Outcome {
     /// Those that succeeded.
     pub done: Vec<Ids>,
@@ -69,7 +69,7 @@ pub struct Outcome {
 
 /// One that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DeadFailed)]
+#[schema(as = DeadLetterFailure)]
 pub struct Failed {
     /// Ids of the task or message.
     #[serde(flatten)]
@@ -80,7 +80,7 @@ pub struct Failed {
 
 /// A failed task or message with all details; several for a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DeadDocuments)]
+#[schema(as = DeadLetterDetails)]
 pub struct Documents {
     /// A task with its request and every attempt, or a message with its content.
     #[schema(value_type = Vec<Object>)]

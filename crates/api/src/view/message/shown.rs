@@ -150,7 +150,7 @@ pub struct Conversation {
 
 /// State of a message after a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = MessageState)]
+#[schema(as = MessageReceipt)]
 pub struct Told {
     /// Id of the thread.
     #[schema(value_type = String)]
@@ -165,7 +165,7 @@ pub struct Told {
 
 /// Answer to a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = MessageReplied)]
+#[schema(as = ReplyReceipt)]
 pub struct Replied {
     /// Id of the thread.
     #[schema(value_type = String)]

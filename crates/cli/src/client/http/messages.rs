@@ -11,6 +11,9 @@ use relaymesh_runtime::driver::{MessageCommand, Proof};
 use relaymesh_store::Content;
 use serde_json::{Value, json};
 
+/// The most messages of one priority that a daemon lists at once.
+const INBOX_MAX: u32 = 200;
+
 impl Messages for Http<'_> {
     fn message(&self, command: MessageCommand) -> Result<Given, Error> {
         let proof = |thread, held| Proof { thread, held }.to_string();
@@ -60,7 +63,7 @@ impl Messages for Http<'_> {
     }
 
     fn inbox(&self, agent: &Name, limit: u32) -> Result<Vec<Waiting>, Error> {
-        let query = [self.namespace(), ("limit", Some(limit.to_string()))];
+        let query = [self.namespace(), ("limit", Some(limit.clamp(1, INBOX_MAX).to_string()))];
         Ok(self.remote.get::<Inbox>(&["inboxes", agent.as_str()], &query)?.messages)
     }
 }

@@ -29,7 +29,7 @@ impl Root for Http<'_> {
     }
 
     fn settings_history(&self, limit: usize) -> Result<Vec<Entry>, Error> {
-        let query = [("limit", Some(limit.to_string()))];
+        let query = [("limit", Some(limit.max(1).to_string()))];
         Ok(self.remote.get::<setting::History>(&["settings", "history"], &query)?.history)
     }
 

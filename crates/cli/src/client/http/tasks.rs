@@ -104,7 +104,7 @@ impl Tasks for Http<'_> {
         };
         let mut found: Vec<Summary> = Vec::new();
         loop {
-            let limit = (wanted.limit - found.len()).min(PAGE);
+            let limit = (wanted.limit - found.len()).clamp(1, PAGE);
             let page = self.page(wanted.status, limit, cursor)?;
             found.extend(page.tasks);
             cursor = page.next.map(|next| next.to_string());
