@@ -1,7 +1,7 @@
 //! How an attempt ended: the exit code says whether it went well, the output is the result, and each is judged by itself.
 
 use crate::inference::Inference;
-use relaymesh_core::content::Media;
+use relaymesh_core::{canonical, content::Media};
 use std::process::ExitStatus;
 
 /// How an attempt ended.
@@ -66,22 +66,28 @@ pub(crate) fn of_exit(status: ExitStatus, output: Vec<u8>, is_text: bool, last_l
     }
 }
 
-/// JSON as it is, other text as text, nothing as `null`. What begins as JSON and is not one whole document is neither: half a result, or two,
+/// JSON as it is, other text as text, nothing as `null`. JSON obeys the rule for inputs: no key twice, no number that would be rounded.
+/// What begins as JSON and is not one whole document is neither: half a result, or two,
 /// must not pass for text.
 pub(crate) fn of_output(mut output: Vec<u8>, is_text: bool) -> End {
+    let failed = |error| End::Failed { error, retryable: true };
     output.truncate(output.trim_ascii_end().len());
     if !is_text {
         if output.is_empty() {
             return End::Done { media: Media::Json, result: b"null".to_vec() };
         }
-        match serde_json::from_slice::<serde::de::IgnoredAny>(&output) {
-            Ok(_) => return End::Done { media: Media::Json, result: output },
+        match canonical::validate(&output) {
+            Ok(()) => return End::Done { media: Media::Json, result: output },
             Err(error) if begins_as_json(&output) => {
-                let error = format!(
-                    "the result begins like JSON but is not one document: {error}; if it is text, set `result = \"text\"` for the agent"
-                );
-                return End::Failed { error, retryable: true };
+                let error = match error {
+                    canonical::Error::Syntax { message } => {
+                        format!("the result begins like JSON but is not one document: {message}")
+                    }
+                    strict => format!("the result is JSON that programs read differently: {strict}"),
+                };
+                return failed(format!("{error}; if it is text, set `result = \"text\"` for the agent"));
             }
+            // A number alone, of too many digits: as a text it keeps them.
             Err(_) => {}
         }
     }

@@ -1,7 +1,7 @@
 //! What a step's result must be like: a JSON schema that its flow gives.
 
 use crate::end::End;
-use relaymesh_core::content::Media;
+use relaymesh_core::{canonical, content::Media};
 use serde_json::Value;
 
 /// The most mistakes that are told at once.
@@ -19,15 +19,15 @@ pub fn check(schema: &Value) -> Result<(), String> {
 pub fn held_to(schema: &str, end: End) -> End {
     let End::Done { result, .. } = end else { return end };
     let text = String::from_utf8_lossy(&result);
-    let value = serde_json::from_str::<Value>(text.trim()).or_else(|error| {
+    let value = canonical::parse(text.trim().as_bytes()).or_else(|error| {
         let inner = unfenced(text.trim()).ok_or(error)?;
-        serde_json::from_str(inner)
+        canonical::parse(inner.as_bytes())
     });
     let failed = |error: String| End::Failed { error, retryable: true };
     let value = match value {
         Ok(value) => value,
         Err(error) => {
-            return failed(format!("the step has a `result_schema`, but the result is not JSON: {error}"));
+            return failed(format!("the step has a `result_schema`, but the result is not usable JSON: {error}"));
         }
     };
     match mistakes(schema, &value) {
@@ -76,7 +76,7 @@ mod tests {
             assert_eq!(end(text), done, "{text}");
         }
         for (text, words) in [
-            ("I found three", "the result is not JSON"),
+            ("I found three", "the result is not usable JSON"),
             ("{}", "\"files\" is a required property"),
             (r#"{"files":"3"}"#, "/files: "),
         ] {

@@ -167,7 +167,7 @@ fn bad_arguments_and_bad_input() {
     assert_eq!(usage.code, 2);
     assert!(usage.stderr.starts_with("error[usage] RM0001: "), "{}", usage.stderr);
     assert_eq!(mesh.run(&["submit", "--json"]).code, 2);
-    assert_eq!(mesh.run(&["submit", "--agent", "echo", "--input", "9007199254740993"]).code, 2);
+    assert_eq!(mesh.run(&["submit", "--agent", "echo", "--input", "18446744073709551616"]).code, 2);
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--file", "x"]).code, 2);
     assert_eq!(mesh.run(&["submit", "--agent", "echo", "--new", "--key", "k"]).code, 2);
 }

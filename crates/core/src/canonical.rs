@@ -1,22 +1,26 @@
 //! Canonical JSON (RFC 8785): one value, one sequence of bytes, so that a hash can stand for the value.
 //!
-//! The encoder is a library and passes the vectors of the RFC. What it does not do is refuse. RFC 8785 knows one
-//! kind of number, the IEEE double, and a whole number beyond ±(2^53 − 1) is silently rounded to the next double:
-//! two payloads, one fingerprint, and the second caller gets the first one's result. So every value is checked
-//! before it is encoded, and every text before it is a value.
+//! RFC 8785 knows one kind of number, the IEEE double: a whole number beyond ±(2^53 − 1) is silently rounded to the next
+//! double. Two payloads would have one fingerprint, and the second caller would get the first one's result. Databases and
+//! clocks do use such numbers, so they are carried as they are, and there are two forms:
 //!
-//! The check is one rule on both sides: **a number that is written as plain digits lies within ±(2^53 − 1).** That
-//! covers integers, and also doubles from 2^53 up to 10^21, because the RFC writes those as plain digits; from 10^21
-//! on it writes an exponent, they can be nothing but doubles, and they pass. It follows that what [`to_vec`] gives
-//! out [`parse`] takes back, and that a hash is only ever made of something that can be read again.
+//! - [`to_vec`] writes RFC 8785 to the letter, for what other programs read. It refuses every number that the RFC writes as
+//!   plain digits beyond ±(2^53 − 1): such integers, and doubles from 2^53 up to 10^21. (From 10^21 on the RFC writes an
+//!   exponent; that can be nothing but a double.) So [`parse`] takes back what it gives out.
+//! - [`sha256`], the fingerprint, is over the same bytes, except that such an integer is `#` and its digits. No JSON text has
+//!   a `#` outside of a string, so no other value has these bytes, and values without such integers hash as they always did.
+//!
+//! [`parse`] accepts integers of 64 bits. Longer ones no program reads alike, and they are refused, not rounded
+//! (`docs/decisions/0040-…`). Numbers with a fraction or an exponent are doubles.
 //!
 //! The other leniencies of JSON parsers end here as well: of two equal keys the last one wins, or the first, or
 //! both, depending on who reads; deep nesting is a cheap way to use up a stack. [`parse`] refuses both.
 
 mod strict;
+mod tagged;
 
 pub(crate) use strict::optional;
-pub use strict::parse;
+pub use strict::{parse, validate};
 
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -34,8 +38,8 @@ const EXPONENT_FORM_MIN: f64 = 1e21;
 /// Why a value has no canonical form, or a text is no value. The caller has to change what it sends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A whole number that others would round.
-    #[error("the number {found} at {at} is beyond ±9007199254740991 and would be rounded: send it as a string")]
+    /// A whole number that would be rounded: of more than 64 bits, or beyond ±(2^53 − 1) where only RFC 8785 will do.
+    #[error("the number {found} at {at} is too large and would be rounded: send it as a string")]
     Integer {
         /// The number, cut at 40 characters.
         found: String,
@@ -72,21 +76,38 @@ pub enum Error {
     },
 }
 
-/// The canonical bytes of a value.
+/// The canonical bytes of a value, after RFC 8785. Refuses what the RFC would round.
 pub fn to_vec(value: &Value) -> Result<Vec<u8>, Error> {
-    check(value)?;
+    check_at(value, &mut Vec::new(), false)?;
     encode(value)
 }
 
-/// SHA-256 of the canonical bytes: the fingerprint of a request.
+/// SHA-256 of the canonical bytes with tagged integers: the fingerprint of a value.
 pub fn sha256(value: &Value) -> Result<[u8; 32], Error> {
-    Ok(Sha256::digest(to_vec(value)?).into())
+    let numbers = check(value)?;
+    sha256_of(value, numbers)
 }
 
 /// SHA-256 of the canonical bytes of something that is not a [`Value`]. Its own numbers must be safe, see [`check_integer`],
-/// and the values in it must have passed [`check`]: this does not look again.
-pub(crate) fn sha256_of<T: Serialize>(checked: &T) -> Result<[u8; 32], Error> {
-    Ok(Sha256::digest(encode(checked)?).into())
+/// and the values in it must have passed [`check`], which said what numbers they have: this does not look again.
+pub(crate) fn sha256_of<T: Serialize>(checked: &T, numbers: Numbers) -> Result<[u8; 32], Error> {
+    let bytes = match numbers {
+        Numbers::Safe => encode(checked)?,
+        Numbers::Large => {
+            let value = serde_json::to_value(checked).map_err(|error| Error::Encode { message: error.to_string() })?;
+            tagged::to_vec(&value)?
+        }
+    };
+    Ok(Sha256::digest(bytes).into())
+}
+
+/// What numbers a value has, for its fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Numbers {
+    /// RFC 8785 keeps all of them apart.
+    Safe,
+    /// Some need a tag.
+    Large,
 }
 
 /// Whether a number of ours would survive: `at` says where it stands.
@@ -102,9 +123,9 @@ fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Error> {
     serde_json_canonicalizer::to_vec(value).map_err(|error| Error::Encode { message: error.to_string() })
 }
 
-/// Whether a value has a canonical form that nothing else has.
-pub(crate) fn check(value: &Value) -> Result<(), Error> {
-    check_at(value, &mut Vec::new())
+/// Whether a value has a fingerprint that nothing else has, and what numbers it has.
+pub(crate) fn check(value: &Value) -> Result<Numbers, Error> {
+    check_at(value, &mut Vec::new(), true)
 }
 
 /// A step from a value to one inside it.
@@ -113,25 +134,33 @@ enum Step<'a> {
     Index(usize),
 }
 
-fn check_at<'a>(value: &'a Value, path: &mut Vec<Step<'a>>) -> Result<(), Error> {
+fn check_at<'a>(value: &'a Value, path: &mut Vec<Step<'a>>, takes_large: bool) -> Result<Numbers, Error> {
     match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
-        Value::Number(number) if is_safe(number) => Ok(()),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(Numbers::Safe),
+        Value::Number(number) if is_safe(number) => Ok(Numbers::Safe),
+        Value::Number(_) if takes_large => Ok(Numbers::Large),
         Value::Number(number) => Err(Error::Integer { found: number.to_string(), at: pointer(path) }),
         Value::Array(_) | Value::Object(_) if path.len() >= MAX_DEPTH => Err(Error::Depth { at: pointer(path) }),
         Value::Array(items) => {
-            let mut items = items.iter().enumerate();
-            items.try_for_each(|(index, item)| check_inside(Step::Index(index), item, path))
+            let mut items = items.iter().enumerate().map(|(index, item)| (Step::Index(index), item));
+            items.try_fold(Numbers::Safe, |found, inside| Ok(found.max(check_inside(inside, path, takes_large)?)))
         }
-        Value::Object(map) => map.iter().try_for_each(|(key, item)| check_inside(Step::Key(key), item, path)),
+        Value::Object(map) => {
+            let mut items = map.iter().map(|(key, item)| (Step::Key(key), item));
+            items.try_fold(Numbers::Safe, |found, inside| Ok(found.max(check_inside(inside, path, takes_large)?)))
+        }
     }
 }
 
-fn check_inside<'a>(step: Step<'a>, value: &'a Value, path: &mut Vec<Step<'a>>) -> Result<(), Error> {
+fn check_inside<'a>(
+    (step, value): (Step<'a>, &'a Value),
+    path: &mut Vec<Step<'a>>,
+    takes_large: bool,
+) -> Result<Numbers, Error> {
     path.push(step);
-    check_at(value, path)?;
+    let found = check_at(value, path, takes_large)?;
     path.pop();
-    Ok(())
+    Ok(found)
 }
 
 /// Whether the canonical form is either within the bound or not plain digits.

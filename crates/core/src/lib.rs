@@ -30,6 +30,7 @@ pub mod namespace;
 pub mod op;
 pub mod plan;
 pub mod register;
+pub mod repeat;
 pub mod row;
 pub mod suggest;
 pub mod task;

@@ -21,6 +21,7 @@ pub use generic::{Generic, Output, Prompt, Uses};
 pub(crate) use run::{Run, Wanted, in_a_form, prompt};
 
 use jiff::Zoned;
+use relaymesh_core::canonical;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ impl Transcript {
             self.said.unknown += 1;
             return vec![Event::Unknown(String::from_utf8_lossy(line).into_owned())];
         };
-        self.value(&value, now)
+        self.document(&value, line, now)
     }
 
     /// Takes in one line of what it says beside its answers: some tell only there that they try again.
@@ -147,12 +148,23 @@ impl Transcript {
             return Vec::new();
         }
         match serde_json::from_slice::<Value>(&whole) {
-            Ok(value) => self.value(&value, now),
+            Ok(value) => self.document(&value, &whole, now),
             Err(_) => {
                 self.said.unknown += 1;
                 vec![Event::Unknown(String::from_utf8_lossy(&whole).into_owned())]
             }
         }
+    }
+
+    /// A value and its text. A result in it obeys the rule for results: no key twice, no number that would be rounded.
+    fn document(&mut self, value: &Value, text: &[u8], now: &Zoned) -> Vec<Event> {
+        let had_result = self.said.structured.is_some();
+        let events = self.value(value, now);
+        if let (false, true, Err(error)) = (had_result, self.said.structured.is_some(), canonical::validate(text)) {
+            self.said.structured = None;
+            self.said.stop = Some(Stop::Failed(format!("its result is JSON that programs read differently: {error}")));
+        }
+        events
     }
 
     fn value(&mut self, value: &Value, now: &Zoned) -> Vec<Event> {

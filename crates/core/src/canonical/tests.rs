@@ -44,7 +44,8 @@ fn numbers_are_written_as_in_the_rfc_and_checked_by_how_they_are_written() {
         let plain_digits = expected.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
         let rounded = plain_digits && expected.len() >= 16;
         assert_eq!(to_vec(&value).is_err(), rounded, "{expected}");
-        assert_eq!(parse(expected.as_bytes()).is_err(), rounded, "{expected}");
+        let fits = expected.parse::<i64>().is_ok() || expected.parse::<u64>().is_ok();
+        assert_eq!(parse(expected.as_bytes()).is_err(), plain_digits && !fits, "{expected}");
     }
 }
 
@@ -81,11 +82,12 @@ fn sha256_is_that_of_the_canonical_bytes() {
 }
 
 #[test]
-fn integers_at_the_bound_pass_and_beyond_it_are_refused_by_place() {
+fn integers_at_the_bound_pass_and_beyond_it_the_rfc_form_refuses_them_by_place() {
     for safe in
         [json!(MAX_SAFE_INTEGER), json!(-9_007_199_254_740_991_i64), json!(9_007_199_254_740_991.0), json!(1e21)]
     {
         assert_eq!(to_vec(&parse(&to_vec(&safe).unwrap()).unwrap()), to_vec(&safe), "{safe}");
+        assert_eq!(check(&safe), Ok(Numbers::Safe));
     }
     for beyond in [
         json!(1_u64 << 53),
@@ -97,16 +99,42 @@ fn integers_at_the_bound_pass_and_beyond_it_are_refused_by_place() {
     ] {
         let error = to_vec(&json!({"a/b": [0, {"~": beyond}]})).unwrap_err().to_string();
         assert!(error.contains("at `/a~1b/1/~0`") && error.contains("as a string"), "{error}");
-        assert!(parse(beyond.to_string().as_bytes()).is_err(), "{beyond}");
         assert!(to_vec(&beyond).unwrap_err().to_string().contains("at the top level"));
+        assert_eq!(parse(beyond.to_string().as_bytes()), Ok(beyond.clone()), "it is carried as it is");
+        assert_eq!(check(&json!([beyond])), Ok(Numbers::Large));
     }
 }
 
 #[test]
-fn a_literal_too_long_for_an_integer_type_is_still_an_integer() {
+fn a_large_integer_is_tagged_in_the_fingerprint_and_nothing_else_changes() {
+    let digest = |text: &str| -> [u8; 32] { Sha256::digest(text).into() };
+    let value =
+        parse(br##"{"\ud83d\ude00": 1.50, "\ufb33": [9007199254740993, -9223372036854775808], "a": "#1", "b": 1e19}"##);
+    let expected =
+        "{\"a\":\"#1\",\"b\":10000000000000000000,\"😀\":1.5,\"\u{fb33}\":[#9007199254740993,#-9223372036854775808]}";
+    assert_eq!(sha256(&value.unwrap()), Ok(digest(expected)));
+    let different =
+        ["9007199254740992", "9007199254740993", "9007199254740992.0", "9007199254740994", "\"#9007199254740992\""];
+    let all: std::collections::BTreeSet<_> =
+        different.iter().map(|text| sha256(&parse(text.as_bytes()).unwrap()).unwrap()).collect();
+    assert_eq!(all.len(), different.len());
+    let safe = json!({"b": [1, 9_007_199_254_740_991_u64, null], "a": {"\u{e9}": -0.0, "c": 1e21}});
+    assert_eq!(tagged::to_vec(&safe), to_vec(&safe), "the same form where the RFC keeps numbers apart");
+}
+
+#[test]
+fn an_integer_of_more_than_64_bits_is_refused_and_never_rounded() {
     let long = "1000000000000000000000000000001";
-    let error = parse(format!("{{\"\\\"1\\\\\":\n  [0, -{long}]}}").as_bytes()).unwrap_err();
-    assert_eq!(error, Error::Integer { found: format!("-{long}"), at: "line 2 column 7".to_owned() });
+    let text = format!("{{\"\\\"1\\\\\":\n  [0, -{long}]}}");
+    let error = Error::Integer { found: format!("-{long}"), at: "line 2 column 7".to_owned() };
+    assert_eq!(parse(text.as_bytes()), Err(error.clone()));
+    assert_eq!(validate(text.as_bytes()), Err(error));
+    for beyond in ["18446744073709551616", "-9223372036854775809"] {
+        assert!(matches!(parse(beyond.as_bytes()), Err(Error::Integer { .. })), "{beyond}");
+    }
+    for fine in ["18446744073709551615", "-9223372036854775808", "1700000000123456789"] {
+        assert_eq!(parse(fine.as_bytes()).unwrap().to_string(), fine);
+    }
     for spelled_as_float in
         [format!("{long}.0"), format!("\"{long}\""), "1e30".to_owned(), format!("{{\"{long}\":-0}}")]
     {
@@ -220,6 +248,7 @@ proptest! {
     #[test]
     fn different_integers_never_share_a_form(a: i64, near in -3i64..=3) {
         let b = a.saturating_add(near);
+        prop_assert_eq!(a == b, sha256(&json!(a)) == sha256(&json!(b)));
         if let (Ok(a_bytes), Ok(b_bytes)) = (to_vec(&json!(a)), to_vec(&json!(b))) {
             prop_assert_eq!(a == b, a_bytes == b_bytes);
         }
@@ -232,8 +261,11 @@ proptest! {
             r#"[\[\]{}",:0-9.eE+\\ntrula -]{0,40}"#.prop_map(String::into_bytes),
         ],
     ) {
-        if let Ok(value) = parse(&bytes) {
-            prop_assert!(to_vec(&value).is_ok());
+        let parsed = parse(&bytes);
+        prop_assert_eq!(validate(&bytes), parsed.clone().map(drop));
+        if let Ok(value) = parsed {
+            prop_assert!(sha256(&value).is_ok());
+            prop_assert_eq!(parse(value.to_string().as_bytes()), Ok(value));
         }
     }
 }

@@ -8,6 +8,9 @@ use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap};
 /// The most fields of an object that an error names.
 const FIELDS_TOLD_MAX: usize = 12;
 
+/// 2^64: integers are smaller.
+const INTEGER_BOUND: f64 = 18_446_744_073_709_551_616.0;
+
 /// How much of a path an error names, in bytes.
 const PATH_TOLD_MAX: usize = 200;
 
@@ -151,8 +154,20 @@ fn equal(left: &Value, right: &Value) -> bool {
 fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     match (left.as_i128(), right.as_i128()) {
         (Some(left), Some(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
+        (Some(left), None) => compare_with_double(left, right.as_f64()?),
+        (None, Some(right)) => compare_with_double(right, left.as_f64()?).map(Ordering::reverse),
+        (None, None) => left.as_f64()?.partial_cmp(&right.as_f64()?),
     }
+}
+
+/// Exactly: 2^53 + 1 as a double would be 2^53.
+fn compare_with_double(integer: i128, double: f64) -> Option<Ordering> {
+    if double.abs() >= INTEGER_BOUND {
+        return 0.0.partial_cmp(&double); // beyond every integer of 64 bits
+    }
+    let whole = double.trunc();
+    let order = integer.cmp(&(whole as i128));
+    if order.is_eq() { whole.partial_cmp(&double) } else { Some(order) }
 }
 
 fn order(left: &Value, right: &Value) -> Result<Ordering, EvalError> {

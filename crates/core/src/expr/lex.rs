@@ -60,7 +60,12 @@ fn is_word(c: char) -> bool {
 fn number(rest: &str, at: usize) -> Result<(Token, usize), Error> {
     let part = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
     let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
-    match serde_json::from_str(&rest[..len]) {
+    let is_whole = !rest[..len].contains(['.', 'e', 'E']);
+    match serde_json::from_str::<Number>(&rest[..len]) {
+        Ok(number) if is_whole && number.is_f64() && number.as_f64() != Some(0.0) => {
+            let message = "this number is too large and would be rounded: write it as a string".to_owned();
+            Err(Error { at, message })
+        }
         Ok(number) => Ok((Token::Number(number), len)),
         Err(_) => Err(Error { at, message: "this is not a number".to_owned() }),
     }

@@ -17,7 +17,8 @@ fn values() -> Values {
     let done = StepValue { result: json!({ "files": ["a", "b"], "count": 2, "ok": true }), status: Status::Success };
     let skipped = StepValue { result: Value::Null, status: Status::Skipped };
     Values {
-        input: json!({ "name": "x", "deep": { "er": [10, { "k-1": "v" }] }, "none": null, "empty": [], "odd key": 1 }),
+        input: json!({ "name": "x", "deep": { "er": [10, { "k-1": "v" }] }, "none": null, "empty": [], "odd key": 1,
+            "large": 9_007_199_254_740_993_u64 }),
         steps: BTreeMap::from([(name("find-all"), done), (name("left.out"), skipped)]),
         item: Some((3, json!({ "id": 7 }))),
     }
@@ -42,6 +43,10 @@ fn expressions_come_to_what_they_say() {
         ("item.id", json!(7)),
         ("index", json!(3)),
         ("1 == 1.0", json!(true)),
+        ("input.large == 9007199254740993 && input.large != 9007199254740992", json!(true)),
+        ("9007199254740993 > 9007199254740992.0 && 9007199254740993.0 < input.large", json!(true)),
+        ("18446744073709551615 < 1e20 && -9223372036854775808 > -1e20 && 2 < 2.5 && 2.5 < 3", json!(true)),
+        ("[input.large, 18446744073709551615]", json!([9_007_199_254_740_993_u64, u64::MAX])),
         ("[1, 'a', [true]] == [1.0, \"a\", [true]]", json!(true)),
         ("'a' < 'b' && 2 >= 2 && !(3 < 2)", json!(true)),
         ("-1 < 0", json!(true)),
@@ -86,6 +91,7 @@ fn what_cannot_be_read_is_refused_where_it_stands() {
         ("has(1 == 1)", "`has` needs a path as its first argument, such as input.name (character 1)"),
         ("input.a input.b", "unexpected `input` (character 9)"),
         ("input[x]", "expected an index from 0, or a name in quotes (character 7)"),
+        ("18446744073709551616", "this number is too large and would be rounded: write it as a string (character 1)"),
         ("ä", "`ä` has no meaning in an expression (character 1)"),
     ] {
         assert_eq!(eval(text), Err(expected.to_owned()), "{text}");

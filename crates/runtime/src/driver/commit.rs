@@ -30,7 +30,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     /// Answers everybody and does everything that waited for the last commit.
     pub fn tell(&mut self) {
         let Some(Decided { number, batch, after }) = self.pipeline.take_durable() else { return };
-        let After { replies, live, ready, attempts: _, audience, mut effects, wake_ms } = after;
+        let After { replies, live, ready, attempts: _, audience, mut effects, said, wake_ms } = after;
         // What was used counts before anybody is told of the position that it stands at.
         if !batch.spends.is_empty() {
             self.world.spent(&batch.spends);
@@ -48,6 +48,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         if self.upkeep.has_slice_in(number) {
             self.upkeep.end_slice(self.world.now().mono_ms);
         }
+        self.last_words.settle(said);
     }
 
     fn take_up(&mut self, effects: Effects, batch: &Arc<Batch>) {
@@ -131,7 +132,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         self.timers.undo(self.world.now());
         let mut uncreated = BTreeSet::new();
         for Lost { after, spends } in self.pipeline.undo() {
-            let After { replies, live, ready: _, attempts, audience, effects: _, wake_ms: _ } = after;
+            let After { replies, live, ready: _, attempts, audience, effects: _, said: _, wake_ms: _ } = after;
             for (reply, _) in replies {
                 reply(Err(why.clone()));
             }

@@ -8,6 +8,7 @@ use super::{
     live::Live,
     pipeline::{After, Lost, Open, Pipeline},
     ready::Ready,
+    said::LastWords,
     timers::{Timers, earlier},
     upkeep::Upkeep,
 };
@@ -67,6 +68,7 @@ pub struct Engine<R, W> {
     pub(super) timers: Timers,
     pub(super) audience: Audience,
     pub(super) upkeep: Upkeep,
+    pub(super) last_words: LastWords,
     /// Effects that are about to be taken up. Empty in between: it only saves allocations.
     pub(super) effects: Vec<Effect>,
 }
@@ -94,6 +96,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             timers: Timers::new(world.now()),
             audience,
             upkeep: Upkeep::default(),
+            last_words: LastWords::default(),
             effects: Vec::new(),
             config,
             reader,

@@ -44,7 +44,12 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             LockCommand::Release { namespace, repository, held } => {
                 let id = RepositoryId::of(&namespace, repository.as_str());
-                self.write_about(Subject::Repository(id, lock::Body::ReleaseLock { held }), namespace, caller)?;
+                let word = Subject::Repository(id, lock::Body::ReleaseLock { held });
+                if let Some(answer) = self.said_before(&word)? {
+                    return Ok(answer);
+                }
+                self.write_about(word.clone(), namespace, caller)?;
+                self.note_said(word, &Answer::Released);
                 Ok(Answer::Released)
             }
         }

@@ -36,15 +36,14 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.take(caller, &namespace, &agent, (worker, lease_ms), only)
             }
             MessageCommand::Acknowledge { thread, held } => {
-                self.about_message(caller, thread, message::Body::AcknowledgeMessage { held })?;
-                Ok(Answer::Message { thread, message: held.message, state: State::Done })
+                let body = message::Body::AcknowledgeMessage { held };
+                self.once(caller, thread, body, |engine| engine.message_rests(thread, held.message))
             }
             MessageCommand::Reply { thread, held, media, content } => self.reply(caller, thread, held, media, content),
             MessageCommand::Fail { thread, held, retryable, error } => {
                 let jitter_ms = self.jitter_ms();
                 let body = message::Body::FailMessage { held, retryable, jitter_ms, error: shortened(&error) };
-                self.about_message(caller, thread, body)?;
-                self.message_rests(thread, held.message)
+                self.once(caller, thread, body, |engine| engine.message_rests(thread, held.message))
             }
             MessageCommand::Return { thread, held, reason } => {
                 self.about_message(caller, thread, message::Body::ReturnMessage { held, reason: shortened(&reason) })?;
@@ -198,6 +197,10 @@ impl<R: Reader, W: World> Engine<R, W> {
             (media, content) = self.result_as_asked(asks.step, media, content)?;
         }
         let body = message::Body::ReplyMessage { held, answer, content: content.named(media) };
+        let word = Subject::Thread(thread, body.clone());
+        if let Some(answer) = self.said_before(&word)? {
+            return Ok(answer);
+        }
         let effects = self.about_message(caller, thread, body)?;
         self.put_last(content.clone());
         let asked = effects.iter().find_map(|effect| match effect {
@@ -212,7 +215,27 @@ impl<R: Reader, W: World> Engine<R, W> {
                 Some((hold.step, finished.is_ok()))
             }
         };
-        Ok(Answer::Replied { thread, message: answer, completed })
+        let answer = Answer::Replied { thread, message: answer, completed };
+        self.note_said(word, &answer);
+        Ok(answer)
+    }
+
+    /// A word that ends a delivery. Said a second time it is answered as the first time.
+    fn once(
+        &mut self,
+        caller: &Caller,
+        thread: ThreadId,
+        body: message::Body,
+        answer: impl FnOnce(&mut Self) -> Result<Answer, Error>,
+    ) -> Result<Answer, Error> {
+        let word = Subject::Thread(thread, body.clone());
+        if let Some(answer) = self.said_before(&word)? {
+            return Ok(answer);
+        }
+        self.about_message(caller, thread, body)?;
+        let answer = answer(self)?;
+        self.note_said(word, &answer);
+        Ok(answer)
     }
 
     /// Deliveries whose lease is over and messages that are too old. A lease from before this start gets one fresh term,

@@ -41,6 +41,7 @@ mod pipeline;
 mod proof;
 mod ready;
 mod recover;
+mod said;
 mod scopes;
 mod sizes;
 mod threads;

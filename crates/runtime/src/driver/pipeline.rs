@@ -6,6 +6,7 @@ use super::{
     command::{Answer, Error, Reply},
     effects::Effects,
     live, ready,
+    said::Said,
 };
 use relaymesh_core::{
     hlc::{self, Hlc, HlcClock},
@@ -43,6 +44,8 @@ pub(super) struct After {
     pub(super) attempts: attempts::Share,
     pub(super) audience: audience::Share,
     pub(super) effects: Effects,
+    /// Words that ended a hold.
+    pub(super) said: Vec<Said>,
     /// The earliest time at which something in it falls due.
     pub(super) wake_ms: Option<u64>,
 }
@@ -117,6 +120,12 @@ impl Pipeline {
     /// How many ops no reader sees yet.
     pub(super) fn ops_on_their_way(&self) -> usize {
         self.in_flight.as_ref().map_or(0, |in_flight| in_flight.batch.ops.len()) + self.ops()
+    }
+
+    /// Words of batches of which nobody has been told, that ended a hold.
+    pub(super) fn said(&self) -> impl Iterator<Item = &Said> {
+        let decided = self.durable.iter().chain(&self.in_flight).map(|decided| &decided.after);
+        decided.chain([&self.open.after]).flat_map(|after| &after.said)
     }
 
     /// Why nothing more is accepted.

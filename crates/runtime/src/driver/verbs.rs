@@ -11,7 +11,7 @@ use relaymesh_core::{
     backoff::JITTER_MS_MAX,
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX, Media},
     id::{LeaseToken, StepId, TaskId, WorkerId},
-    op::{BODY_BYTES_MAX, WriteClass},
+    op::{BODY_BYTES_MAX, Subject, WriteClass},
     task::{self, Refusal, Status, Step, fail::shortened, spec::IdempotencyKey},
 };
 use relaymesh_store::{Content, ContentKey, ContentPut, Heartbeat, LeaseConflict, MessageFiles, Reader, Spend};
@@ -47,9 +47,7 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.pipeline.batch().files.push(MessageFiles { message, meta_path, payload_path });
                 Ok(done(Status::Running))
             }
-            Command::Finish { hold, outcome } => {
-                self.as_asked(hold.step, outcome).and_then(|outcome| self.finish(&caller, hold, outcome)).map(done)
-            }
+            Command::Finish { hold, outcome } => self.finish_outside(&caller, hold, outcome),
             Command::Yield { hold, reason } => {
                 let body = task::Body::YieldWork { held: hold.in_task(), reason: shortened(&reason) };
                 self.fenced(&caller, hold, "yield", body).map(done)
@@ -267,6 +265,28 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.fenced(caller, hold, verb, body)
             }
         }
+    }
+
+    /// The end of an attempt that is made outside. A worker that did not hear the answer says it again.
+    fn finish_outside(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Answer, Error> {
+        let outcome = self.as_asked(hold.step, outcome)?;
+        let held = hold.in_task();
+        let body = match &outcome {
+            Outcome::Done { media, result } => Some(task::Body::CompleteJob { held, result: result.named(*media) }),
+            Outcome::Failed { error, retryable } => {
+                Some(task::Body::FailJob { held, retryable: *retryable, jitter_ms: 0, error: shortened(error) })
+            }
+            Outcome::Limited { .. } | Outcome::Weighed(_) => None,
+        };
+        let Some(word) = body.map(|body| Subject::Task(hold.step.task, body)) else {
+            return self.finish(caller, hold, outcome).map(done);
+        };
+        if let Some(answer) = self.said_before(&word)? {
+            return Ok(answer);
+        }
+        let answer = self.finish(caller, hold, outcome).map(done)?;
+        self.note_said(word, &answer);
+        Ok(answer)
     }
 
     /// An outcome from outside, if it is what its step asks for.

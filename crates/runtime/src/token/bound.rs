@@ -45,6 +45,14 @@ impl Bound {
                 step.status == Status::Running && step.epoch == self.epoch && step.spec.agent == self.agent
             })
     }
+
+    /// Whether it is or was an attempt at this step.
+    pub fn has_been(&self, rows: &TaskRows) -> bool {
+        let step = rows.steps.get(usize::from(self.step.index));
+        rows.task.id == self.step.task
+            && rows.task.namespace == self.namespace
+            && step.is_some_and(|step| step.epoch >= self.epoch && step.spec.agent == self.agent)
+    }
 }
 
 /// The tokens of attempts under way.

@@ -5,7 +5,7 @@
 
 use super::{LeaseMoment, Moment, Thread, thread};
 use crate::{
-    call::{Call, call_of},
+    call::{Call, CallId, call_of},
     ledger::OpSeen,
 };
 use relaymesh_core::{
@@ -14,7 +14,7 @@ use relaymesh_core::{
     task::{self, Refusal},
 };
 use relaymesh_runtime::driver::{Answer, Command, Error};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is done with the lease of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum LeaseRet {
 pub(super) struct Leases {
     steps: BTreeMap<StepId, Vec<LeaseMoment>>,
     own: u64,
+    /// Calls of which an op is on the log.
+    written: BTreeSet<CallId>,
 }
 
 impl Leases {
@@ -69,6 +71,8 @@ impl Leases {
         let Some((step, _)) = lease_op(&call.command) else { return };
         let moment = match result {
             Ok(Answer::Claimed(hold)) => Moment::Returned(LeaseRet::Claimed(hold.epoch)),
+            // The end of an attempt that is said a second time was said the first time: this call did nothing.
+            Ok(Answer::Done { .. }) if !self.written.contains(&call.id) => Moment::Withdrawn,
             Ok(Answer::Done { .. } | Answer::Accepted { .. } | Answer::Ended { .. }) => {
                 Moment::Returned(LeaseRet::Ended)
             }
@@ -116,6 +120,7 @@ impl Leases {
 
     /// An op is durable: what the node did by itself happens now.
     pub(super) fn durable(&mut self, seen: &OpSeen<'_>) {
+        self.written.extend(call_of(seen.op));
         let (op, Some(rows)) = (seen.op, seen.task()) else { return };
         let Body::Task(body) = &op.body else { return };
         let task = rows.task.id;

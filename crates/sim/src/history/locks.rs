@@ -102,7 +102,10 @@ impl Locks {
     }
 
     pub(super) fn answered(&mut self, call: &Call, result: &Result<Answer, Error>) {
+        // A lock that is given back a second time was given back the first time: this call did nothing.
+        let did_nothing = matches!(self.open.get(&thread(call.id)), Some((_, None)));
         let ret = match result {
+            Ok(Answer::Released) if did_nothing => return self.withdrawn(call.id),
             Ok(Answer::Locked { held, .. }) => LockRet::Locked(*held),
             Ok(Answer::Released) => LockRet::Freed,
             Err(Error::Lock(Refusal::Conflict { .. })) => LockRet::Conflict,

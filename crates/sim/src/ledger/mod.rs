@@ -5,9 +5,11 @@
 
 mod past;
 mod tasks;
+mod words;
 
 pub(crate) use past::Past;
 pub(crate) use tasks::{Claim, Seen};
+pub(crate) use words::Words;
 
 use crate::{
     call::{CallId, call_of},
@@ -45,6 +47,8 @@ pub(crate) struct Ledger {
     pub(crate) past: Past,
     /// What was written for which call.
     pub(crate) by_call: BTreeMap<CallId, Written>,
+    /// Words that ended a hold.
+    pub(crate) words: Words,
     /// The completion of the step that asked, for a call that answered it.
     pub(crate) completed_by: BTreeMap<CallId, u64>,
     pub(crate) by_token: BTreeMap<LeaseToken, Claim>,
@@ -219,6 +223,7 @@ impl Ledger {
         invariants.op(&seen);
         see(&seen);
         if let (Some(rows), Ok(())) = (rows, applied) {
+            self.words.keep(op);
             self.keep(now, op, rows);
         }
     }

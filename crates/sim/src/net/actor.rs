@@ -98,7 +98,7 @@ pub(super) fn submit(rng: &mut Rng) -> (Scope, Body) {
     let schedule = Schedule {
         name: name("task"),
         fingerprint: Hash::sha256(key.as_bytes()),
-        key: IdempotencyKey::Given(name(&key)),
+        key: IdempotencyKey::Given(name(&key).into()),
         trace_id: 1,
         input: None,
         steps,

@@ -15,7 +15,7 @@ use crate::{
     tool::{Event, Said, Stop, Usage},
 };
 use jiff::Zoned;
-use relaymesh_core::content::Media;
+use relaymesh_core::{canonical, content::Media};
 use serde_json::Value;
 
 /// Takes in an answer.
@@ -95,8 +95,8 @@ impl Answer {
                 End::Limited { reason: format!("the provider refused the request: {message}"), until_ms: *until_ms }
             }
             Some(Stop::Done) if self.api == Api::Json => end::of_output(self.said.text.clone().into_bytes(), false),
-            Some(Stop::Done) if wants_json => match serde_json::from_str::<Value>(&self.said.text) {
-                Ok(_) => End::Done { media: Media::Json, result: self.said.text.clone().into_bytes() },
+            Some(Stop::Done) if wants_json => match canonical::validate(self.said.text.as_bytes()) {
+                Ok(()) => End::Done { media: Media::Json, result: self.said.text.clone().into_bytes() },
                 Err(error) => failed(format!("it was asked for JSON and said something else: {error}"), true),
             },
             Some(Stop::Done) => End::Done { media: Media::Text, result: self.said.text.clone().into_bytes() },

@@ -6,7 +6,7 @@ use crate::{
     error::{Code, Error},
 };
 use relaymesh_api::view::message::{Conversation, Inbox, Spoken, Taken, Waiting};
-use relaymesh_core::{id::ThreadId, name::Name};
+use relaymesh_core::{canonical, id::ThreadId, name::Name};
 use relaymesh_runtime::driver::{MessageCommand, Proof};
 use relaymesh_store::Content;
 use serde_json::{Value, json};
@@ -73,5 +73,5 @@ fn said(content: &Content) -> Result<Value, Error> {
     let Content::Inline(bytes) = content else {
         return Err(Error::new(Code::Internal, "a message was stowed before it was sent"));
     };
-    serde_json::from_slice(bytes).map_err(|error| Error::new(Code::BadInput, error.to_string()))
+    canonical::parse(bytes).map_err(|error| Error::new(Code::BadInput, error.to_string()))
 }

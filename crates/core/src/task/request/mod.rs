@@ -3,6 +3,7 @@
 //! Steps refer to each other by name here and by place on the log. Inputs stand here in full; the log gets their
 //! hashes, and the bytes travel beside it.
 
+mod mistakes;
 mod references;
 mod terms;
 mod words;
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     backoff::Backoff,
-    canonical,
+    canonical::{self, Numbers},
     content::{CONTENT_BYTES_MAX, ContentRef, Media},
     expr::template,
     hash::Hash,
@@ -285,13 +286,17 @@ impl Request {
             #[serde(skip_serializing_if = "Option::is_none")]
             input: Option<&'a Value>,
         }
-        let given = self.given.as_ref().map_or(Ok(()), canonical::check);
-        given.map_err(|error| Error::Given { error })?;
-        self.input.as_ref().map_or(Ok(()), canonical::check)?;
+        let mut numbers = Numbers::Safe;
+        if let Some(given) = &self.given {
+            numbers = canonical::check(given).map_err(|error| Error::Given { error })?;
+        }
+        if let Some(schema) = &self.input {
+            numbers = numbers.max(canonical::check(schema)?);
+        }
         for step in &self.steps {
             let in_step = |error| Error::Input { step: step.id.clone(), error };
             for value in step.input.iter().chain(&step.foreach).chain(&step.result_schema) {
-                canonical::check(value).map_err(in_step)?;
+                numbers = numbers.max(canonical::check(value).map_err(in_step)?);
             }
             canonical::check_integer(step.retry.base_backoff_ms.unwrap_or(0), "`base_backoff_ms`")?;
             canonical::check_integer(step.retry.max_backoff_ms.unwrap_or(0), "`max_backoff_ms`")?;
@@ -299,7 +304,8 @@ impl Request {
             let deadline_ms = step.approve.as_ref().and_then(|ask| ask.deadline_ms);
             canonical::check_integer(deadline_ms.unwrap_or(0), "`deadline_ms`")?;
         }
-        Ok(Hash(canonical::sha256_of(&Canonical { namespace, request: self, input: self.given.as_ref() })?))
+        let request = Canonical { namespace, request: self, input: self.given.as_ref() };
+        Ok(Hash(canonical::sha256_of(&request, numbers)?))
     }
 }
 

@@ -39,46 +39,56 @@ impl Found {
 
 /// Checks every expression; what was found, by the step's place.
 pub(super) fn check(request: &Request) -> Result<Vec<Found>, Error> {
-    request.steps.iter().map(|step| check_step(request, step)).collect()
+    let mut mistakes = Vec::new();
+    let found = request.steps.iter().map(|step| check_step(request, step, &mut mistakes)).collect();
+    mistakes.into_iter().next().map_or(Ok(found), Err)
 }
 
-fn check_step(request: &Request, step: &StepRequest) -> Result<Found, Error> {
+/// What a step refers to. Everything that is wrong with it is added to `mistakes`.
+pub(super) fn check_step(request: &Request, step: &StepRequest, mistakes: &mut Vec<Error>) -> Found {
     let templated = step.input.as_ref().is_some_and(template::is_template);
     if let Some(ask) = step.approve.as_ref().filter(|ask| ask.text.contains("${{")) {
         let why = "a question cannot refer to anything: it must be known when the flow is submitted. Refer to results in the step's `input`, which is shown with the question".to_owned();
-        return Err(BadReference {
-            step: step.id.clone(),
-            field: "approve",
-            why,
-            text: ask.text.clone(),
-            unknown: None,
-        }
-        .into());
+        let bad = BadReference { step: step.id.clone(), field: "approve", why, text: ask.text.clone(), unknown: None };
+        mistakes.push(bad.into());
     }
     if !templated && step.when.is_none() && step.foreach.is_none() {
-        return Ok(Found::default());
+        return Found::default();
     }
     let mut all = References::default();
-    if let Some(when) = &step.when {
-        let found = template::bare(when).map_err(|bad| wrong(step, "when", &bad))?.references();
-        known(request, step, "when", when, &found)?;
-        no_item(step, "when", when, &found)?;
-        all.extend(found);
+    if let Some(text) = &step.when {
+        when(request, step, text, &mut all).unwrap_or_else(|error| mistakes.push(error));
     }
-    let foreach = step.foreach.as_ref().map(|list| foreach(request, step, list, &mut all)).transpose()?;
-    if let Some(input) = step.input.as_ref().filter(|_| templated) {
-        let mut found = References::default();
-        template::references(input, &mut found).map_err(|bad| wrong(step, "input", &bad))?;
-        let text = found.steps.first().map_or_else(|| "${{".to_owned(), ToString::to_string);
-        known(request, step, "input", &text, &found)?;
-        if step.foreach.is_none() {
-            no_item(step, "input", "item", &found)?;
-        }
-        all.extend(found);
+    let foreach = step.foreach.as_ref().and_then(|list| {
+        let found = foreach(request, step, list, &mut all);
+        found.map_err(|error| mistakes.push(error)).ok()
+    });
+    if let Some(given) = step.input.as_ref().filter(|_| templated) {
+        input(request, step, given, &mut all).unwrap_or_else(|error| mistakes.push(error));
     }
     let undoes = request.steps.iter().any(|other| other.compensate.as_ref() == Some(&step.id));
     let steps = if undoes { Vec::new() } else { all.steps.into_iter().collect() };
-    Ok(Found { steps, flow: Some(Flow { when: step.when.clone(), foreach, templated, item: None }) })
+    Found { steps, flow: Some(Flow { when: step.when.clone(), foreach, templated, item: None }) }
+}
+
+fn when(request: &Request, step: &StepRequest, text: &str, all: &mut References) -> Result<(), Error> {
+    let found = template::bare(text).map_err(|bad| wrong(step, "when", &bad))?.references();
+    known(request, step, "when", text, &found)?;
+    no_item(step, "when", text, &found)?;
+    all.extend(found);
+    Ok(())
+}
+
+fn input(request: &Request, step: &StepRequest, given: &Value, all: &mut References) -> Result<(), Error> {
+    let mut found = References::default();
+    template::references(given, &mut found).map_err(|bad| wrong(step, "input", &bad))?;
+    let text = found.steps.first().map_or_else(|| "${{".to_owned(), ToString::to_string);
+    known(request, step, "input", &text, &found)?;
+    if step.foreach.is_none() {
+        no_item(step, "input", "item", &found)?;
+    }
+    all.extend(found);
+    Ok(())
 }
 
 fn foreach(request: &Request, step: &StepRequest, list: &Value, all: &mut References) -> Result<String, Error> {

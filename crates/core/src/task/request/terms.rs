@@ -42,8 +42,12 @@ fn text(step: &StepRequest, schema: &Value) -> Result<String, Error> {
         let why = "a JSON schema is an object, or `true`, or `false`".to_owned();
         return Err(wrong(step, "result_schema", why));
     }
-    let bytes = canonical::to_vec(schema).map_err(|error| wrong(step, "result_schema", error.to_string()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    match canonical::to_vec(schema) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        // A bound such as `"maximum": 18446744073709551615`. Keys are sorted in this form as well.
+        Err(canonical::Error::Integer { .. }) => Ok(schema.to_string()),
+        Err(error) => Err(wrong(step, "result_schema", error.to_string())),
+    }
 }
 
 /// These words are given to git: none of them may be taken for an option, and none may hold what a path or a name cannot.

@@ -168,10 +168,15 @@ fn inputs_and_graphs_that_are_too_long_are_refused() {
 }
 
 #[test]
-fn numbers_that_others_would_round_are_refused() {
-    let input = json!(9_007_199_254_740_993u64);
-    let error = prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", "input": input}]})).unwrap_err();
-    assert!(matches!(error, Error::Input { .. }), "{error}");
+fn numbers_that_others_would_round_are_told_apart_in_inputs_and_refused_in_terms() {
+    let of =
+        |input: Value| prepare(json!({"name": "n", "steps": [{"id": "a", "agent": "x", "input": input}]})).unwrap();
+    let large = of(json!(9_007_199_254_740_993u64));
+    assert_eq!(large.inputs, [(0, b"9007199254740993".to_vec())]);
+    let near = [json!(9_007_199_254_740_992u64), json!(9_007_199_254_740_992.0), json!("9007199254740993")];
+    for other in near {
+        assert_ne!(of(other.clone()).schedule.fingerprint, large.schedule.fingerprint, "{other}");
+    }
     for field in ["timeout_ms", "retry"] {
         let number = 9_007_199_254_740_993u64;
         let value = if field == "retry" { json!({ "base_backoff_ms": number }) } else { json!(number) };

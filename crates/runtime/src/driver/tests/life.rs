@@ -23,7 +23,7 @@ impl Rig {
     /// A task with this key that `echo` has finished.
     fn keyed(&mut self, key: &str, agent: &str) -> Result<(TaskId, bool), Error> {
         let asked = Asked::single(name(agent), Some(serde_json::json!({ "n": 1 })));
-        let key = IdempotencyKey::Given(name(key));
+        let key = IdempotencyKey::Given(name(key).into());
         let prepared = asked.prepare(&name("default"), Some(key), 1).unwrap();
         let answer = self.call(Command::Submit(submit_of(name("default"), prepared, Until::Accepted)))?;
         let Answer::Accepted { task, merged, .. } = answer else { panic!("not accepted: {answer:?}") };
@@ -102,7 +102,7 @@ fn a_key_is_free_as_soon_as_its_purge_is_decided() {
     let purge = |task| Command::Life(LifeCommand::Purge { scope: Scope::Task(task) });
     let asked = Asked::single(name("echo"), None);
     let submit = || {
-        let prepared = asked.prepare(&name("default"), Some(IdempotencyKey::Given(name("x"))), 1).unwrap();
+        let prepared = asked.prepare(&name("default"), Some(IdempotencyKey::Given(name("x").into())), 1).unwrap();
         Command::Submit(submit_of(name("default"), prepared, Until::Accepted))
     };
     let waiting = [rig.send(purge(first)), rig.send(submit())];

@@ -79,10 +79,8 @@ fn r8_a_message_is_taken_by_its_recipient_alone_and_once_until_it_is_done() {
     let held = delivery.held;
     let done = say(&mut rig, MessageCommand::Acknowledge { thread, held });
     assert_eq!(done, Ok(Answer::Message { thread, message, state: State::Done }));
-    assert!(matches!(
-        say(&mut rig, MessageCommand::Acknowledge { thread, held }),
-        Err(Error::Message(Refusal::Fenced { .. }))
-    ));
+    let late = MessageCommand::Fail { thread, held, retryable: true, error: "after all".to_owned() };
+    assert!(matches!(say(&mut rig, late), Err(Error::Message(Refusal::Fenced { .. }))));
     assert_eq!(rig.engine.sizes().scopes, 0);
 }
 

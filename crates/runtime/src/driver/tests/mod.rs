@@ -15,6 +15,7 @@ mod plans;
 mod properties;
 mod queue;
 mod reads;
+mod repeats;
 mod restart;
 mod submit;
 mod threads;

@@ -20,7 +20,7 @@ fn create(text: &str) -> Command {
 }
 
 fn submit(namespace: &str, key: &str) -> Command {
-    let key = Some(IdempotencyKey::Given(name(key)));
+    let key = Some(IdempotencyKey::Given(name(key).into()));
     let prepared = Asked::single(name("echo"), None).prepare(&name(namespace), key, 1).unwrap();
     Command::Submit(submit_of(name(namespace), prepared, Until::Accepted))
 }

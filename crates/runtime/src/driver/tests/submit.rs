@@ -146,7 +146,7 @@ fn d5_a_repeat_in_the_same_batch_merges() {
 #[test]
 fn d5_a_key_is_not_for_two_requests() {
     let mut rig = Rig::new();
-    let key = || Some(IdempotencyKey::Given(name("order-7")));
+    let key = || Some(IdempotencyKey::Given(name("order-7").into()));
     let (task, _) = task_of(&submit_keyed(&mut rig, &Asked::single(name("echo"), Some(json!(1))), key()));
     let refused = submit_keyed(&mut rig, &Asked::single(name("echo"), Some(json!(2))), key());
     assert_eq!(refused, Err(Error::KeyReused { key: "order-7".to_owned(), task }));
@@ -174,7 +174,7 @@ fn r6_a_repeat_of_a_finished_task_returns_its_result() {
 fn namespaces_do_not_merge() {
     let mut rig = Rig::new();
     let asked = Asked::single(name("echo"), None);
-    let key = Some(IdempotencyKey::Given(name("k")));
+    let key = Some(IdempotencyKey::Given(name("k").into()));
     for made in ["a", "b"] {
         rig.call(Command::CreateNamespace { name: name(made), about: String::new() }).unwrap();
     }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Verdict, ensure},
-    wrote,
+    said, wrote,
 };
 use crate::{
     call::{Call, repository_of},
@@ -36,7 +36,7 @@ pub(super) fn done(call: &Call, command: &LockCommand, answer: &Answer, ledger: 
             ensure(lasts && held == shown, || format!("but the durable lock is {past:?}"))
         }
         (LockCommand::Release { held, .. }, Answer::Released) => {
-            wrote(call, &[Kind::ReleaseLock], ledger)?;
+            said(call, &[Kind::ReleaseLock], ledger)?;
             ensure(!is_held(command, held, ledger), || "but it is still held".to_owned())
         }
         _ => Err("which is no answer to this command".to_owned()),

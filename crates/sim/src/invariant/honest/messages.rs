@@ -2,7 +2,7 @@
 
 use super::{
     super::{Verdict, ensure},
-    wrote,
+    said, wrote,
 };
 use crate::{call::Call, ledger::Ledger};
 use relaymesh_core::{
@@ -47,20 +47,20 @@ pub(super) fn done(call: &Call, command: &MessageCommand, answer: &Answer, ledge
             None => nothing_waited(call, (namespace, agent), None, ledger),
         },
         (MessageCommand::Acknowledge { thread, held }, Answer::Message { thread: of, message, state }) => {
-            wrote(call, &[Kind::AcknowledgeMessage], ledger)?;
+            said(call, &[Kind::AcknowledgeMessage], ledger)?;
             let row = row(ledger, *thread, held.message)?;
             let same = (of, *message, *state) == (thread, held.message, State::Done) && row.state == State::Done;
             ensure(same, || format!("but the durable message is {row:?}"))
         }
         (MessageCommand::Reply { thread, held, .. }, Answer::Replied { thread: of, message, completed }) => {
-            wrote(call, &[Kind::ReplyMessage], ledger)?;
+            let first = said(call, &[Kind::ReplyMessage], ledger)?;
             let (question, asked) = (row(ledger, *thread, held.message)?, row(ledger, *of, *message)?);
             let same = of == thread && question.answered_by == Some(*message) && asked.draft.asks.is_none();
             ensure(same, || format!("but the durable question is {question:?}"))?;
             let asks = question.draft.asks.map(|asks| asks.step);
             let told = completed.map(|(step, _)| step);
             ensure(asks == told, || format!("but what asked is {asks:?}"))?;
-            let (told, found) = (completed.is_some_and(|(_, done)| done), ledger.completed_by.get(&call.id));
+            let (told, found) = (completed.is_some_and(|(_, done)| done), ledger.completed_by.get(&first));
             ensure(told == found.is_some(), || format!("but the completion is {found:?}"))
         }
         (
@@ -69,7 +69,7 @@ pub(super) fn done(call: &Call, command: &MessageCommand, answer: &Answer, ledge
             | MessageCommand::Redrive { thread, message, .. },
             Answer::Message { thread: of, message: named, state },
         ) => {
-            wrote(call, &[Kind::FailMessage, Kind::ReturnMessage, Kind::RedriveMessage], ledger)?;
+            said(call, &[Kind::FailMessage, Kind::ReturnMessage, Kind::RedriveMessage], ledger)?;
             ensure((of, named) == (thread, message), || "but that is another message".to_owned())?;
             was(ledger, *thread, *message, *state)
         }

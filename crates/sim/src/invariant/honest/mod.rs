@@ -142,6 +142,14 @@ fn rejected(call: &Call, error: &Error, ledger: &Ledger) -> Verdict {
     }
 }
 
+/// The same for a word that ends a hold: an op was written for the call, or for an earlier one that said the same. Gives the call that it was written for.
+fn said(call: &Call, kinds: &[Kind], ledger: &Ledger) -> Result<CallId, String> {
+    match (ledger.by_call.get(&call.id), ledger.words.said(call)) {
+        (None, Some(first)) => Ok(first.unwrap_or(call.id)),
+        (Some(_), _) | (None, None) => wrote(call, kinds, ledger).map(|()| call.id),
+    }
+}
+
 /// An op of one of these kinds was written for the call.
 fn wrote(call: &Call, kinds: &[Kind], ledger: &Ledger) -> Verdict {
     let written = ledger.by_call.get(&call.id);

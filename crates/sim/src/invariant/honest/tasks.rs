@@ -2,7 +2,7 @@
 
 use super::{
     super::{Look, Verdict, ensure},
-    wrote,
+    said, wrote,
 };
 use crate::{
     call::Call,
@@ -48,7 +48,9 @@ pub(super) fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict
             let heard = look.reader.heartbeat(*worker).ok().flatten();
             ensure(heard.is_some(), || "but the journal has no word of it".to_owned())
         }
-        (Command::Finish { .. }, Answer::Done { .. }) => wrote(&[Kind::CompleteJob, Kind::FailJob]),
+        (Command::Finish { .. }, Answer::Done { .. }) => {
+            said(call, &[Kind::CompleteJob, Kind::FailJob], ledger).map(drop)
+        }
         (Command::Yield { .. }, Answer::Done { .. }) => wrote(&[Kind::YieldWork]),
         (Command::Cancel { .. }, Answer::Done { .. }) => wrote(&[Kind::CancelTask]),
         (Command::Redrive { .. }, Answer::Done { .. }) => wrote(&[Kind::RedriveTask]),
