@@ -17,15 +17,16 @@ use std::collections::BTreeSet;
 /// Ops that are looked at in one go.
 pub(super) const COMPACT_MAX: usize = 256;
 /// Under load, a slice is this part of a whole one, after a rest.
-const UNDER_LOAD: usize = 8;
+const UNDER_LOAD: usize = 4;
 /// Without a rest, it is this part of what its batch has anyway; if that is enough to be worth it.
 const OF_A_BATCH: usize = 4;
 const WORTH_IT: usize = 8;
 /// Others are there until nothing of theirs was decided for so long.
 const QUIET_MS: u64 = 10;
-/// Under load, upkeep rests for so many times as long as the batch took that its last slice was in.
+/// Under load, upkeep rests for so many times as long as the batch took that its last slice was in. What is over is let go of as fast as it
+/// comes, then, unless the writer is busy most of the time: a longer rest would make the store grow.
 const REST_TIMES: u64 = 4;
-const REST_MS: std::ops::RangeInclusive<u64> = 4..=250;
+const REST_MS: std::ops::RangeInclusive<u64> = 2..=250;
 /// Scopes that may be purged between a checkpoint and the end of its compaction.
 const PURGED_MAX: usize = 16_384;
 

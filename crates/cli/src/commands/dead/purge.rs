@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   relaymesh dead purge tsk_01KH…                ask for confirmation, then purge it
   relaymesh dead purge --older-than 30d --yes   for scripts
-  relaymesh log compact                         then remove the ops, inputs and results of purged tasks";
+  relaymesh log compact                         then remove their ops, inputs and results";
 
 /// Purge failed tasks and messages
 ///

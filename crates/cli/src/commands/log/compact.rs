@@ -16,7 +16,7 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  relaymesh purge --older-than 30d --yes && relaymesh log compact    purge old tasks and remove their ops
+  relaymesh purge --older-than 30d --yes && relaymesh log compact    purge, then remove the ops
   relaymesh log compact --shrink                                     shrink the database file too";
 
 /// Remove the ops of purged tasks and threads
