@@ -2,7 +2,7 @@
 //!
 //! The root itself is closed to others, but a backup that was unpacked by hand, or a `chmod -R`, opens what is in it. A key that others
 //! could read is not a key any more, and only a person can say whether somebody did: so the start is refused. Both checks are made at
-//! every start, by whoever holds the root.
+//! every start, of a daemon and of a command that works without one.
 
 use relaymesh_api::{
     error::{Code, Error},
@@ -38,8 +38,10 @@ pub(crate) fn check(root: &Path) -> Result<(), Error> {
     if let Some((name, mode)) = open_to_others(root).first() {
         let path = root.join(name);
         let message = format!("{} is accessible to other users (mode {mode:04o})", path.display());
-        let error = Error::new(Code::Refused, message).hint(format!("run `chmod 600 {}`", path.display()));
-        return Err(error.hint("if others use this machine, replace what it contains: secrets with `relaymesh secret set`, tokens with `relaymesh token rotate`"));
+        let replace = "then, if others use this machine, replace what it contains: secrets with `relaymesh secret set`, tokens with \
+                       `relaymesh token rotate`";
+        let error = Error::new(Code::Refused, message).hint(replace);
+        return Err(error.hint(format!("run `chmod 600 {}`", path.display())));
     }
     match damaged(root) {
         Some((name, error)) => Err(refused(root, name, &error)),

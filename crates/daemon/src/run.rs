@@ -98,7 +98,8 @@ pub fn run(home: &Home, manner: Manner) -> Result<(), Error> {
     }
     let ran = Daemon::start(home, &manner).and_then(Daemon::wait);
     if let (true, Err(error)) = (manner.is_child, &ran) {
-        tell_parent(&Birth::Failed { code: error.code.as_str().to_owned(), message: error.message.clone() });
+        let (code, message, hints) = (error.code.as_str().to_owned(), error.message.clone(), error.hints.clone());
+        tell_parent(&Birth::Failed { code, message, hints });
     }
     ran
 }

@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_millis(20);
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Birth {
     Ready { pid: u32 },
-    Failed { code: String, message: String },
+    Failed { code: String, message: String, hints: Vec<String> },
 }
 
 /// What became of a start.
@@ -57,8 +57,9 @@ pub fn start(program: &Path, home: &Home, extra: &[String]) -> Result<Started, E
             Birth::Failed { code, .. } if code == Code::RootInUse.as_str() && Instant::now() < until => {
                 thread::sleep(AGAIN);
             }
-            Birth::Failed { code, message } => {
-                return Err(Error::new(Code::parse(&code).unwrap_or(Code::DaemonFailed), message));
+            Birth::Failed { code, message, hints } => {
+                let error = Error::new(Code::parse(&code).unwrap_or(Code::DaemonFailed), message);
+                return Err(Error { hints, ..error });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Errors about `agents.toml` that quote nothing of what stands in it.
 //!
 //! People paste keys where a list belongs, and what is wrong with the file is shown by `status`, stands in the daemon's log and is sent to
-//! whoever may look. So an error names fields, lines and what is expected, and never a value.
+//! every token that may read. So an error names fields, lines and what is expected, and never a value.
 
 use toml::{Table, Value};
 

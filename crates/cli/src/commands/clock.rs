@@ -22,6 +22,7 @@ Examples:
 ///
 /// RelayMesh deletes nothing by age while the system clock is far ahead of the last time that the root is sure of.
 #[derive(Debug, clap::Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
     /// Show the system clock, the time of the root, and the time by which ages are judged
     #[command(after_help = EXAMPLES)]

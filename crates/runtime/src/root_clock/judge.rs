@@ -126,6 +126,17 @@ impl State {
         }
     }
 
+    /// What to believe in a command that starts nothing: a daemon that runs since that look goes on with its time, even if the system clock
+    /// was set meanwhile, and what is made now must fit in there.
+    pub fn glance(kept: Option<&Kept>, confirmed: Option<&Confirmed>, newest_ms: u64, look: Look<'_>) -> Self {
+        let mut state = Self::start(kept, confirmed, newest_ms, look);
+        if let Some(kept) = kept.filter(|kept| !kept.boot.is_empty() && kept.boot == look.boot) {
+            let now_ms = kept.now_ms.saturating_add(passed(&kept.boot, kept.boot_ms, look)).max(newest_ms);
+            state.now_offset_ms = now_ms.saturating_sub(look.boot_ms);
+        }
+        state
+    }
+
     /// Another look while the process runs.
     pub fn look(&mut self, confirmed: Option<&Confirmed>, look: Look<'_>) {
         let Look { wall_ms, boot_ms, .. } = look;

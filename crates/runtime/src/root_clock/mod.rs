@@ -43,6 +43,9 @@ pub const CONFIRMED_FILE: &str = "clock-confirmed.json";
 /// How often what is known is kept while nothing happens.
 const KEEP_MS: u64 = 60_000;
 
+/// How to begin.
+type Judge = fn(Option<&Kept>, Option<&Confirmed>, u64, Look<'_>) -> State;
+
 /// The time of a root.
 #[derive(Debug)]
 pub struct RootClock {
@@ -54,7 +57,7 @@ pub struct RootClock {
 impl RootClock {
     /// The clock of this root at a start. `newest_ms` is the newest time on its log, 0 if there is none. Only for the one that holds the root.
     pub fn start(root: &Path, newest_ms: u64) -> Self {
-        let clock = Self::glance(root, newest_ms);
+        let clock = Self::read(root, newest_ms, State::start);
         clock.keep(false);
         let _ = std::fs::remove_file(root.join(CONFIRMED_FILE));
         clock
@@ -62,10 +65,14 @@ impl RootClock {
 
     /// The same for a command that only wants to know the time: nothing is written.
     pub fn glance(root: &Path, newest_ms: u64) -> Self {
+        Self::read(root, newest_ms, State::glance)
+    }
+
+    fn read(root: &Path, newest_ms: u64, judge: Judge) -> Self {
         let boot = boot();
         let look = Look { wall_ms: System.wall_ms(), boot_ms: System.boot_ms(), boot: &boot };
         let (kept, confirmed) = (read::<Kept>(root, FILE), read::<Confirmed>(root, CONFIRMED_FILE));
-        let state = State::start(kept.as_ref(), confirmed.as_ref(), newest_ms, look);
+        let state = judge(kept.as_ref(), confirmed.as_ref(), newest_ms, look);
         Self { root: root.to_owned(), state: Mutex::new((state, look.boot_ms)), boot }
     }
 

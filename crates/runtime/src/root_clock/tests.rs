@@ -132,6 +132,17 @@ fn a_clock_that_is_set_while_the_process_runs_ages_nothing() {
 }
 
 #[test]
+fn a_command_has_the_time_of_the_daemon_that_runs() {
+    for off_ms in [2 * HOUR_MS, 0] {
+        let now = look(T + HOUR_MS + off_ms, "a", 2 * HOUR_MS);
+        let state = State::glance(Some(&kept()), None, T, now);
+        assert_eq!((state.now_ms(now.boot_ms), state.aged_ms(now)), (T + HOUR_MS, now.wall_ms));
+        let now = look(T + HOUR_MS + off_ms, "b", 5);
+        assert_eq!(State::glance(Some(&kept()), None, T, now).now_ms(5), now.wall_ms, "none has run since this start");
+    }
+}
+
+#[test]
 fn what_is_kept_is_read_again_and_a_damaged_file_is_none() {
     let root = tempfile::tempdir().unwrap();
     let clock = RootClock::start(root.path(), 0);
