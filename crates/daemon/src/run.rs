@@ -125,16 +125,8 @@ impl Daemon {
         let loaded = settings::load(&layers)?;
         let file = manner.is_child.then(|| home.root.join(FILE));
         let log = Log::start(manner.form, manner.level, file).map_err(|error| failed("start its log", &error))?;
-        let is_new = !root::exists(&home.root);
         let options = root::options(&loaded.settings);
-        let store = if is_new { root::create(&home.root, &options)?.0 } else { root::open(&home.root, &options)? };
-        if loaded.settings.synchronous == NORMAL {
-            let risk = "commits are acknowledged before they are synced: a power cut loses acknowledged writes";
-            log.say(Level::Warn, "synchronous_normal", json!({ "risk": risk }));
-        }
-        if is_new {
-            log.say(Level::Info, "root_made", json!({ "root": home.root }));
-        }
+        let store = open(home, &loaded.settings, &log)?;
         let head = root::reader(&store)?.head()?;
         let node = head.chain.origin;
         let begun = RecoveryPoint::begin(&home.root, &head);
@@ -262,6 +254,21 @@ impl Daemon {
         finished?;
         removed.map_err(|error| failed("remove its socket", &error))
     }
+}
+
+/// Opens the store, or makes it.
+fn open(home: &Home, settings: &Settings, log: &Log) -> Result<SqliteStore, Error> {
+    if settings.synchronous == NORMAL {
+        let risk = "commits are acknowledged before they are synced: a power cut loses acknowledged writes";
+        log.say(Level::Warn, "synchronous_normal", json!({ "risk": risk }));
+    }
+    let options = root::options(settings);
+    if root::exists(&home.root) {
+        return root::open(&home.root, &options);
+    }
+    let (store, _) = root::create(&home.root, &options)?;
+    log.say(Level::Info, "root_made", json!({ "root": home.root }));
+    Ok(store)
 }
 
 /// What an operator should have seen last.

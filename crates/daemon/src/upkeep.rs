@@ -17,7 +17,7 @@ use relaymesh_runtime::{
     upkeep::{self, Retention},
 };
 use relaymesh_store::Reader as _;
-use relaymesh_store_sqlite::SqliteReader;
+use relaymesh_store_sqlite::{BlobsCompared, SqliteReader};
 use serde_json::json;
 use std::{
     io,
@@ -30,7 +30,7 @@ use std::{
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// How often the folder of blobs is compared with the log (R15).
 const COMPARE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many blobs are named that are not as they should be.
+/// How many of the blobs that are missing are named.
 const NAMED_MAX: usize = 10;
 
 /// Messages to the upkeep.
@@ -100,12 +100,12 @@ fn round(root: &Path, retention: Retention, aged_ms: u64, ask: upkeep::Ask<'_, E
 /// Compares the names in the folder of blobs with those that the log names, and reports what differs. What the files hold is for
 /// `log scrub`.
 fn compare(root: &Path, log: &Log) {
-    match SqliteReader::open(root).and_then(|mut reader| reader.blob_names()) {
-        Ok(names) => {
-            let missing: Vec<String> = names.missing.iter().take(NAMED_MAX).map(ToString::to_string).collect();
-            let level = if missing.is_empty() { Level::Info } else { Level::Error };
-            let unnamed = names.unnamed.len();
-            log.say(level, "blobs_compared", json!({ "named": names.named, "unnamed": unnamed, "missing": missing }));
+    match SqliteReader::open(root).and_then(|mut reader| reader.compare_blobs(NAMED_MAX)) {
+        Ok(BlobsCompared { named, unnamed, missing, examples }) => {
+            let level = if missing == 0 { Level::Info } else { Level::Error };
+            let examples: Vec<String> = examples.iter().map(ToString::to_string).collect();
+            let fields = json!({ "named": named, "unnamed": unnamed, "missing": missing, "examples": examples });
+            log.say(level, "blobs_compared", fields);
         }
         Err(error) => log.say(Level::Warn, "blobs_not_compared", json!({ "error": error.to_string() })),
     }

@@ -26,6 +26,7 @@ mod check;
 mod checkpoint;
 mod columns;
 mod commit;
+mod compare;
 mod connect;
 mod failure;
 #[cfg(any(test, feature = "faults"))]
@@ -58,6 +59,7 @@ mod traffic;
 mod tests;
 
 pub use blobs::{FileBlobs, NewBlob};
+pub use compare::BlobsCompared;
 pub use gauges::{Gauges, Lane};
 pub use health::{BlobNames, Room};
 pub use options::{Options, Sync};
