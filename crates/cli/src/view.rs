@@ -2,7 +2,7 @@
 
 use crate::{output, time};
 use relaymesh_agents::quoted;
-use relaymesh_api::view::ShownStep;
+use relaymesh_api::view::{Delivered, Reference, ShownStep};
 pub(crate) use relaymesh_api::view::{Shown, View, content};
 use relaymesh_core::task::Status;
 
@@ -45,14 +45,18 @@ fn step_table(task: &Shown) -> Vec<Vec<String>> {
             format!("{}/{}", step.attempt, step.max_attempts),
             step.epoch.to_string(),
             step.took_ms.map_or_else(|| "-".to_owned(), time::span),
-            outcome(step),
+            outcome(task, step),
         ]
     };
     std::iter::once(head.map(str::to_owned).to_vec()).chain(task.steps.iter().map(row)).collect()
 }
 
-fn outcome(step: &ShownStep) -> String {
-    let result = step.delivered().map(ToString::to_string);
+fn outcome(task: &Shown, step: &ShownStep) -> String {
+    let result = task.delivered_by(step).map(|delivered| match delivered {
+        Delivered::Value(value) => value.to_string(),
+        Delivered::Named(Reference { bytes, .. }) => format!("a result of {bytes} bytes"),
+        Delivered::Steps(_) => String::new(),
+    });
     let asks = || step.asks.as_ref().filter(|_| step.status == Status::Waiting).map(|asks| format!("asks: {asks}"));
     let text = result.or_else(asks).or_else(|| step.error.clone());
     text.map_or_else(|| "-".to_owned(), |text| output::short(&text, CELL_CHARS_MAX))

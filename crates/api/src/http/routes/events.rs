@@ -3,10 +3,11 @@
 use super::{State, Who, audit, id};
 use crate::{
     error::{Code, Error},
-    http::{door, events::Wanted, json::Query, problem::Problem},
+    http::{door, events::Wanted, json::Query, problem::Problem, unread::Bounded},
     time,
 };
 use axum::{
+    Extension,
     body::Body,
     http::{HeaderMap, header},
     response::{IntoResponse as _, Response},
@@ -69,5 +70,7 @@ pub(super) async fn follow(
     };
     let wanted = Wanted { namespace: query.namespace, kinds, task };
     let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
-    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response())
+    let headers = [(header::CONTENT_TYPE, "text/event-stream")];
+    // As many as there are places, each with the page of the log that it reads.
+    Ok((headers, Extension(Bounded), Body::from_stream(events)).into_response())
 }

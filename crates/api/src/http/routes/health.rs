@@ -4,19 +4,22 @@ use super::{Answered, State, Who};
 use crate::{
     error::{Code, Error},
     health::{Health, Reason},
-    http::{json::Said, problem::Problem},
+    http::{json::Said, problem::Problem, unread::Bounded},
     local::Status,
     metrics::Form,
 };
 use axum::{
+    Extension,
     http::{
         HeaderMap, StatusCode,
         header::{ACCEPT, CONTENT_TYPE},
     },
     response::{IntoResponse as _, Response},
 };
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
+use std::sync::OnceLock;
 use utoipa::ToSchema;
 
 /// Liveness.
@@ -112,6 +115,9 @@ pub(super) async fn status(house: State) -> Answered {
 
 /// Returns this document.
 #[utoipa::path(get, path = "/openapi.json", tag = "health", security(()), responses((status = 200, body = Value)))]
-pub(super) async fn openapi() -> Said {
-    Said(super::document())
+pub(super) async fn openapi() -> Response {
+    // It needs no token, so it is made once, and everybody who asks for it reads the same bytes.
+    static DOCUMENT: OnceLock<Bytes> = OnceLock::new();
+    let document = DOCUMENT.get_or_init(|| super::document().to_string().into());
+    ([(CONTENT_TYPE, "application/json")], Extension(Bounded), document.clone()).into_response()
 }

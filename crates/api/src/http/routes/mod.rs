@@ -3,7 +3,7 @@
 mod agents;
 mod approvals;
 mod audit;
-mod content;
+pub(super) mod content;
 mod dead;
 mod events;
 mod flows;
@@ -24,6 +24,7 @@ use super::{
     keys::Keys,
     operations::{Operations, SCHEME},
     rate::Rate,
+    unread::Unread,
     uploads::{self, Uploads},
     waits::{Room, Waits},
 };
@@ -197,11 +198,12 @@ const FIELDS: [(&str, &str); 12] = [
 ];
 
 /// What ids in addresses look like. Under `/dead`, an id may be one of three things.
-const FORMS: [(&str, &str, &str); 8] = [
+const FORMS: [(&str, &str, &str); 9] = [
     ("path", "id", "^(tsk|msg|thr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     ("path", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     ("query", "task", "^tsk_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     ("path", "thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    ("query", "thread", "^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     ("path", "hash", "^[0-9a-fA-F]{64}$"),
     ("query", "sha256", "^[0-9a-fA-F]{64}$"),
     ("path", "agent", NAME),
@@ -291,6 +293,7 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, conne
         waits: Waits::default(),
         room: Room::new(connections_max),
         under_way: UnderWay::default(),
+        unread: Unread::default(),
         uploads,
         feed: Feed::start(&desk).await,
         desk,
