@@ -154,21 +154,22 @@ impl Follower<'_> {
         }
         let shown = self.client.look(event.task)?.task;
         // It may have been tried again since the event.
-        if ends && shown.status.is_terminal() { Ok(Some(self.end(&shown))) } else { self.waits(&shown) }
+        if ends && shown.status.is_terminal() { self.end(&shown).map(Some) } else { self.waits(&shown) }
     }
 
     /// The task stands like this.
     fn seen(&mut self, shown: &Shown) -> Result<Option<Exit>, Error> {
         if shown.status.is_terminal() {
-            return Ok(Some(self.end(shown)));
+            return self.end(shown).map(Some);
         }
         self.watch.sync(shown);
         self.waits(shown)
     }
 
-    fn end(&mut self, shown: &Shown) -> Exit {
-        self.watch.end(shown);
-        Exit::of(shown.status)
+    fn end(&mut self, shown: &Shown) -> Result<Exit, Error> {
+        let client = self.client;
+        self.watch.end(shown, &|named| client.content(shown.task, named))?;
+        Ok(Exit::of(shown.status))
     }
 
     /// What to do when the task cannot go on before a person decides. Where nobody else can, the command ends and says so;

@@ -20,7 +20,6 @@ mod client;
 mod commands;
 mod error;
 mod exit;
-mod export;
 mod flow;
 mod follow;
 #[doc(hidden)]

@@ -29,6 +29,38 @@ pub(crate) fn written(result: io::Result<()>) {
     }
 }
 
+/// Writes a part of the data as it is. What is long comes in parts, and is ended by [`end_of_line`].
+pub(crate) fn part(bytes: &[u8]) {
+    written(std::io::stdout().lock().write_all(bytes));
+}
+
+/// Ends a line of data that came in parts.
+pub(crate) fn end_of_line() {
+    line("");
+}
+
+/// Writes JSON that comes in parts as [`value`] does. Only for a terminal it is collected.
+pub(crate) fn json<E>(write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E>) -> Result<(), E> {
+    if !std::io::stdout().is_terminal() {
+        write(&mut |bytes| {
+            part(bytes);
+            Ok(())
+        })?;
+        end_of_line();
+        return Ok(());
+    }
+    let mut all = Vec::new();
+    write(&mut |bytes| {
+        all.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    match serde_json::from_slice::<Value>(&all) {
+        Ok(read) => value(&read),
+        Err(_) => line(&String::from_utf8_lossy(&all)),
+    }
+    Ok(())
+}
+
 /// Writes a value as data: on one line for programs, indented for people.
 pub(crate) fn value(value: &Value) {
     if std::io::stdout().is_terminal() { line(&format!("{value:#}")) } else { line(&value.to_string()) }

@@ -2,8 +2,8 @@
 
 use crate::{output, time};
 use relaymesh_agents::quoted;
-use relaymesh_api::view::ShownStep;
-pub(crate) use relaymesh_api::view::{Shown, View, content, result as result_of};
+use relaymesh_api::view::{Delivered, Reference, ShownStep};
+pub(crate) use relaymesh_api::view::{Shown, View, content};
 use relaymesh_core::task::{Outcome, Status};
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn step_table(task: &Shown) -> Vec<Vec<String>> {
             with_symbol(step.status),
             format!("{}/{}", step.attempt, step.max_attempts),
             step.took_ms.map_or_else(|| "-".to_owned(), time::span),
-            outcome(step),
+            outcome(task, step),
         ]
     };
     std::iter::once(head.map(str::to_owned).to_vec()).chain(ordered(task).map(row)).collect()
@@ -75,8 +75,12 @@ fn ordered(task: &Shown) -> impl Iterator<Item = &ShownStep> {
     of_flow.flat_map(move |step| std::iter::once(step).chain(items.remove(step.step.as_str()).into_iter().flatten()))
 }
 
-fn outcome(step: &ShownStep) -> String {
-    let result = step.delivered().map(ToString::to_string);
+fn outcome(task: &Shown, step: &ShownStep) -> String {
+    let result = task.delivered_by(step).map(|delivered| match delivered {
+        Delivered::Value(value) => value.to_string(),
+        Delivered::Named(Reference { bytes, .. }) => format!("a result of {bytes} bytes"),
+        Delivered::Steps(_) => String::new(),
+    });
     let asks = || step.asks.as_ref().filter(|_| step.status == Status::Waiting).map(|asks| format!("asks: {asks}"));
     // The status says what is next; that the last attempt was lost or too slow is in no status (R5).
     let lost = step.last_outcome.filter(|last| matches!(last, Outcome::Timeout | Outcome::Abandoned));

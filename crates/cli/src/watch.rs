@@ -15,10 +15,10 @@ mod say;
 
 use crate::{args::Context, error::Error, output};
 use bars::Bars;
-use relaymesh_api::view::{Shown, ShownStep};
+use relaymesh_api::view::{Reference, Shown, ShownStep};
 use relaymesh_core::{id::TaskId, name::Name, task::Status};
 use relaymesh_runtime::driver::{Event, StepEvent};
-pub(crate) use say::merged;
+pub(crate) use say::{merged, result, step_result};
 use serde_json::json;
 use std::{
     io::IsTerminal as _,
@@ -31,6 +31,9 @@ enum Mode {
     Bars(Box<Bars>),
     Json,
 }
+
+/// Fetches what an answer only names.
+pub(crate) type Fetch<'a> = dyn Fn(&Reference) -> Result<Vec<u8>, Error> + 'a;
 
 /// How a task came to be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,20 +161,28 @@ impl Watch {
         }
     }
 
-    /// The task has ended; its result goes to stdout.
-    pub(crate) fn end(&mut self, task: &Shown) {
+    /// The task has ended; its result goes to stdout, however long it is.
+    pub(crate) fn end(&mut self, task: &Shown, fetch: &Fetch<'_>) -> Result<(), Error> {
         self.sync(task);
         if let Mode::Bars(bars) = &mut self.mode {
             bars.end();
         }
         if matches!(self.mode, Mode::Json) {
-            output::line(&say::ended_json(task).to_string());
-            return;
+            let ended = say::ended_json(task).to_string();
+            let open = ended.strip_suffix('}').unwrap_or(&ended);
+            output::part(format!("{open},\"result\":").as_bytes());
+            say::result(task, fetch, &mut |bytes| {
+                output::part(bytes);
+                Ok(())
+            })?;
+            output::line("}");
+            return Ok(());
         }
         output::note(&say::ended(task, self.took(task)));
-        if let Some(result) = task.delivered() {
-            output::value(result);
+        if task.delivered().is_some() {
+            output::json(|out| say::result(task, fetch, out))?;
         }
+        Ok(())
     }
 
     /// How long the task took; one that is retried, from then on.

@@ -116,7 +116,8 @@ fn a_high_risk_agent_runs_only_what_a_person_has_agreed_to() {
     assert!(text.starts_with("Agent deploy runs cat with {\"to\":\"Prod\"} (13 bytes, "), "{text}");
     assert_eq!(asked["attempt"], 0, "{asked}");
     assert_eq!(house.run(&["approve", &task, "deploy", "--yes"]).code, 0);
-    assert_eq!(rests(&house, &task, "SUCCESS")["result"], json!({ "to": "Prod" }));
+    rests(&house, &task, "SUCCESS");
+    assert_eq!(house.json(&["task", "show", &task])["result"], json!({ "to": "Prod" }));
 
     // Whoever agreed did not agree to another program.
     let task = submitted(&house, "deploy", "{\"to\":\"prod\",\"n\":2}");

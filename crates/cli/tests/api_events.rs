@@ -146,3 +146,38 @@ fn whoever_speaks_no_http_is_let_go_of() {
     assert!(got.is_none_or(|got| got.status == 400));
     assert_eq!(web.get("/health").status, 200);
 }
+
+/// What everybody listens to is kept once, and no more of it than has a bound.
+#[test]
+fn n13_an_event_that_is_too_long_to_be_kept_is_read_from_the_log_by_each() {
+    let (house, web) = house();
+    let agent = "a".repeat(64);
+    std::fs::write(house.0.root().join("agents.toml"), format!("[agents.{agent}]\ncommand = [\"true\"]\n")).unwrap();
+    let mut listeners: Vec<Events> = (0..3).map(|_| web.events("", None)).collect();
+    let submitted = |body: &Value| web.post("/tasks", body).expect(201)["task"].as_str().unwrap().to_owned();
+    let mut steps = vec![json!({ "id": "first", "agent": "sleep", "input": { "ms": 600_000 } })];
+    steps.extend((0..130).map(|n| json!({ "id": format!("s{n}"), "agent": agent, "depends_on": ["first"] })));
+    let task = submitted(&json!({ "flow": { "name": "long", "steps": steps } }));
+    let after = submitted(&json!({ "agent": "echo", "input": "after" }));
+    for events in &mut listeners {
+        let (mut seen, mut long) = (Vec::new(), 0);
+        loop {
+            let (at, kind, data) = events.next().unwrap();
+            seen.push(at);
+            if kind == "ScheduleJob" && data["scope"] == task {
+                assert_eq!(
+                    (data["about"]["agents"].as_array().map(Vec::len), &data["about"]["agents"][130]),
+                    (Some(131), &json!(agent))
+                );
+                assert!(data.to_string().len() > 8 << 10, "it is too long to be kept");
+                long += 1;
+            }
+            if kind == "CompleteJob" && data["scope"] == after {
+                break;
+            }
+        }
+        assert_eq!(long, 1);
+        assert!(seen.windows(2).all(|two| two[1] == two[0] + 1), "every one once and in order: {seen:?}");
+    }
+    web.post(&format!("/tasks/{task}/cancel"), &json!({})).expect(200);
+}

@@ -9,6 +9,7 @@ mod harness;
 
 mod agents;
 mod api;
+mod api_answers;
 mod api_events;
 mod api_kills;
 mod api_limits;

@@ -23,30 +23,38 @@ use relaymesh_runtime::{
 use serde_json::{Value, json};
 use std::{convert::Infallible, fmt::Write as _, sync::Arc};
 use tokio::{
-    sync::{Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task,
 };
 
 /// Lines on their way to the driver at once, of all clients: far fewer than the driver lets wait. Whoever has more waits for the others, and
 /// nobody is refused because many submit.
 const UNDER_WAY_MAX: usize = 4_096;
-/// Answers that may wait to be read. A client that sends more than this before it reads anything waits for itself.
+/// Answers of all clients that may wait to be read. A client that sends more than this before it reads anything waits for itself.
 const UNREAD_MAX: usize = 131_072;
+/// Answers of one client that may wait to be read however many others have: nobody is held up because others do not read.
+const OWN_UNREAD_MAX: usize = 128;
 /// Lines after which others get a turn.
 const TURN: usize = 32;
 /// Bytes that are sent at once, if there are so many.
 const WRITE_BYTES: usize = 32 << 10;
 
-/// Room for lines on their way to the driver. Each gives its place back when it is durable, whether or not its client reads that.
-pub(super) struct UnderWay(Arc<Semaphore>);
+/// Room for the lines of all clients.
+pub(super) struct UnderWay {
+    /// On their way to the driver. Each gives its place back when it is durable, whether or not its client reads that.
+    lines: Arc<Semaphore>,
+    /// Answered, or about to be, and not read yet.
+    unread: Arc<Semaphore>,
+}
 
 impl Default for UnderWay {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(UNDER_WAY_MAX)))
+        Self { lines: Arc::new(Semaphore::new(UNDER_WAY_MAX)), unread: Arc::new(Semaphore::new(UNREAD_MAX)) }
     }
 }
 
-type Answered = (u64, Result<Answer, Error>);
+/// The number of a line, its answer, and the room that this has until it is read.
+type Answered = (u64, Result<Answer, Error>, Option<OwnedSemaphorePermit>);
 
 /// Submits every line of the body. The answers are the body of the answer.
 pub(super) fn submit(
@@ -55,28 +63,22 @@ pub(super) fn submit(
     body: Body,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let (answers, unread) = mpsc::unbounded_channel::<Answered>();
-    let room = Arc::new(Semaphore::new(UNREAD_MAX));
-    task::spawn(take(house, principal, body, answers, Arc::clone(&room)));
-    stream::unfold((unread, room), |(mut unread, room)| async move {
+    task::spawn(take(house, principal, body, answers));
+    stream::unfold(unread, |mut unread| async move {
         let mut answer = Some(unread.recv().await?);
         let mut text = String::new();
-        while let Some((line, result)) = answer {
+        while let Some((line, result, room)) = answer {
             let _ = writeln!(text, "{}", said(line, result));
-            room.add_permits(1);
+            drop(room);
             answer = if text.len() < WRITE_BYTES { unread.try_recv().ok() } else { None };
         }
-        Some((Ok(Bytes::from(text)), (unread, room)))
+        Some((Ok(Bytes::from(text)), unread))
     })
 }
 
-async fn take(
-    house: Arc<House>,
-    principal: Principal,
-    mut body: Body,
-    answers: mpsc::UnboundedSender<Answered>,
-    room: Arc<Semaphore>,
-) {
-    let under_way = Arc::clone(&house.under_way.0);
+async fn take(house: Arc<House>, principal: Principal, mut body: Body, answers: mpsc::UnboundedSender<Answered>) {
+    let (under_way, shared) = (Arc::clone(&house.under_way.lines), Arc::clone(&house.under_way.unread));
+    let own = Arc::new(Semaphore::new(OWN_UNREAD_MAX));
     let (agents, settings) = ((house.desk.agents)(), house.desk.settings());
     let mut lines = Lines::new(size(settings.http_body_max_bytes));
     let mut number = 0;
@@ -85,28 +87,30 @@ async fn take(
             Ok(Some(part)) => lines.put(&part),
             Ok(None) => lines.is_over = true,
             // What was handed over is done, the rest is not; the client is told where it ends.
-            Err(error) => return drop(answers.send((number + 1, Err(error)))),
+            Err(error) => return drop(answers.send((number + 1, Err(error), None))),
         }
         while let Some(line) = lines.next() {
             number += 1;
             let line = match line {
                 Ok(line) => line,
-                Err(error) => return drop(answers.send((number, Err(error)))),
+                Err(error) => return drop(answers.send((number, Err(error), None))),
             };
             // In this order, so that a client that does not read holds nothing that others wait for.
-            let (Ok(unread), Ok(permit)) = (room.acquire().await, Arc::clone(&under_way).acquire_owned().await) else {
-                return;
+            let unread = tokio::select! {
+                biased;
+                room = Arc::clone(&own).acquire_owned() => room,
+                room = Arc::clone(&shared).acquire_owned() => room,
             };
-            unread.forget();
+            let (Ok(unread), Ok(permit)) = (unread, Arc::clone(&under_way).acquire_owned().await) else { return };
             let reply = answers.clone();
             let tell = move |answer| {
                 drop(permit);
-                let _ = reply.send((number, answer)); // nobody reads any more once the client is gone
+                let _ = reply.send((number, answer, Some(unread))); // nobody reads any more once the client is gone
             };
             match prepare(&line, &principal, &agents, &settings) {
                 Ok(submit) => {
                     if let Err(error) = house.desk.send(&principal.caller, Command::Submit(submit), tell).await {
-                        let _ = answers.send((number, Err(error)));
+                        let _ = answers.send((number, Err(error), None));
                     }
                 }
                 Err(error) => tell(Err(error)),

@@ -38,6 +38,10 @@ use tokio::sync::{
 const KEPT: usize = 2_048;
 /// Ops read at once.
 const PAGE: usize = 256;
+/// Bytes of events that are read at once for one client: what it holds while it does not read.
+const PAGE_BYTES: usize = 64 << 10;
+/// Events up to this length are kept in memory for everybody; a longer one is read from the log by each client.
+const KEPT_BYTES: usize = 8 << 10;
 /// How often a keep-alive comment is sent when there are no events.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
@@ -47,7 +51,8 @@ struct Line {
     namespace: Option<Name>,
     kind: Option<Kind>,
     task: Option<TaskId>,
-    text: Bytes,
+    /// `None`: it is too long to be kept, and on the log.
+    text: Option<Bytes>,
 }
 
 /// What a client wants to hear.
@@ -130,7 +135,8 @@ async fn feed(desk: Arc<Desk>, mut pos: u64, mut head: watch::Receiver<u64>, liv
             let Ok(lines) = page(&desk, pos).await else { break };
             let Some(last) = lines.last() else { break };
             pos = last.pos;
-            for line in lines {
+            for mut line in lines {
+                line.text = line.text.filter(|text| text.len() <= KEPT_BYTES);
                 let _ = live.send(Arc::new(line)); // everybody may have gone meanwhile
             }
         }
@@ -171,6 +177,9 @@ impl Client {
                 continue;
             }
             match tokio::time::timeout(HEARTBEAT, self.live.recv()).await {
+                Ok(Ok(line)) if line.text.is_none() => {
+                    self.is_live = line.pos <= self.pos || !self.wanted.fits(&line, &self.principal);
+                }
                 Ok(Ok(line)) => self.take(&line),
                 Ok(Err(RecvError::Lagged(_))) => self.is_live = false,
                 Ok(Err(RecvError::Closed)) => return None,
@@ -183,7 +192,7 @@ impl Client {
         if line.pos > self.pos {
             self.pos = line.pos;
             if self.wanted.fits(line, &self.principal) {
-                self.ready.push_back(line.text.clone());
+                self.ready.extend(line.text.clone());
             }
         }
     }
@@ -191,20 +200,33 @@ impl Client {
 
 /// The next events after this position.
 async fn page(desk: &Desk, pos: u64) -> Result<Vec<Line>, Error> {
-    desk.readers.read(move |reader: &mut dyn Reader| reader.ops(pos, PAGE)?.iter().map(line).collect()).await
+    let read = desk.readers.read(move |reader: &mut dyn Reader| {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut bytes = 0;
+        for stored in reader.ops(pos, PAGE)? {
+            if bytes >= PAGE_BYTES {
+                break;
+            }
+            let line = line(&stored)?;
+            bytes += line.text.as_ref().map_or(0, Bytes::len);
+            lines.push(line);
+        }
+        Ok(lines)
+    });
+    read.await
 }
 
 fn line(stored: &StoredOp) -> Result<Line, Error> {
     let pos = stored.pos;
     if stored.stub().is_some() {
         let data = json!({ "pos": pos, "gone": true, "hash": stored.hash });
-        let text = format!("id: {pos}\nevent: Gone\ndata: {data}\n\n").into();
+        let text = Some(format!("id: {pos}\nevent: Gone\ndata: {data}\n\n").into());
         return Ok(Line { pos, namespace: None, kind: None, task: None, text });
     }
     let op = Op::decode(pos, &stored.bytes).map_err(|error| Error::new(Code::Damaged, format!("op {pos}: {error}")))?;
     let kind = op.body.kind();
     let data = json!(entry::shown(&op, stored.hash));
-    let text = format!("id: {pos}\nevent: {kind:?}\ndata: {data}\n\n").into();
+    let text = Some(format!("id: {pos}\nevent: {kind:?}\ndata: {data}\n\n").into());
     let task = if let Scope::Task(task) = op.header.scope { Some(task) } else { None };
     Ok(Line { pos, namespace: Some(op.header.namespace), kind: Some(kind), task, text })
 }

@@ -12,6 +12,7 @@ use super::{
     query,
     rate::Rate,
     serve::Peer,
+    unread::Unread,
     uploads::Uploads,
     waits::{Room, Waits},
 };
@@ -49,6 +50,7 @@ pub(super) struct House {
     pub(super) waits: Waits,
     pub(super) room: Room,
     pub(super) under_way: UnderWay,
+    pub(super) unread: Unread,
     pub(super) uploads: Arc<Uploads>,
     pub(super) feed: Feed,
     pub(super) address: IpAddr,
@@ -60,9 +62,11 @@ pub(super) async fn guard(State(house): State<Arc<House>>, request: Request, nex
     let is_tls = house.is_tls;
     let mut response = match admit(&house, request).await {
         Ok((request, compat)) => {
+            let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
             let answered = tokio::time::timeout(HANDLER_PATIENCE, next.run(request)).await;
             let mut response = answered
                 .unwrap_or_else(|_| Problem::from(Error::new(Code::Busy, "the answer took too long")).into_response());
+            response = house.unread.admit(response, is_write).await;
             if compat {
                 let note = "299 - \"writes by GET are deprecated: use POST\"";
                 response.headers_mut().insert(header::WARNING, HeaderValue::from_static(note));

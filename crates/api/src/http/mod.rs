@@ -31,9 +31,11 @@ mod readers;
 mod routes;
 mod serve;
 mod stall;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod unread;
 mod uploads;
 mod waits;
 

@@ -12,6 +12,7 @@ use std::{
         mpsc::{self, Receiver, SyncSender, TrySendError},
     },
     thread,
+    time::Duration,
 };
 use tokio::sync::oneshot;
 
@@ -19,6 +20,8 @@ use tokio::sync::oneshot;
 const THREADS: usize = 2;
 /// How many may wait for that.
 const WAITING_MAX: usize = 512;
+/// How long an answer that has begun waits for a place in the queue before it asks again.
+const TURN: Duration = Duration::from_millis(20);
 
 type Job = Box<dyn FnOnce(&mut Option<Box<dyn Reader>>) + Send>;
 type Open = Box<dyn Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync>;
@@ -47,6 +50,34 @@ impl Readers {
         &self,
         look: impl FnOnce(&mut dyn Reader) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        let (job, found) = self.job(look);
+        self.jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads are already waiting")),
+            TrySendError::Disconnected(_) => stopping(),
+        })?;
+        found.await.unwrap_or_else(|_| Err(failed()))
+    }
+
+    /// The same for an answer that has begun: it cannot be told to come again, so it waits for a place in the queue.
+    pub async fn read_in_turn<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut dyn Reader) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (mut job, found) = self.job(look);
+        loop {
+            job = match self.jobs.try_send(job) {
+                Ok(()) => return found.await.unwrap_or_else(|_| Err(failed())),
+                Err(TrySendError::Full(job)) => job,
+                Err(TrySendError::Disconnected(_)) => return Err(stopping()),
+            };
+            tokio::time::sleep(TURN).await;
+        }
+    }
+
+    fn job<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut dyn Reader) -> Result<T, Error> + Send + 'static,
+    ) -> (Job, oneshot::Receiver<Result<T, Error>>) {
         let (told, found) = oneshot::channel();
         let open = Arc::clone(&self.open);
         let job: Job = Box::new(move |reader| {
@@ -56,12 +87,16 @@ impl Readers {
             };
             let _ = told.send(looked); // nobody waits any more once the request is gone
         });
-        self.jobs.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads are already waiting")),
-            TrySendError::Disconnected(_) => Error::new(Code::Stopping, "the node is stopping"),
-        })?;
-        found.await.unwrap_or_else(|_| Err(Error::new(Code::Internal, "a read failed")))
+        (job, found)
     }
+}
+
+fn stopping() -> Error {
+    Error::new(Code::Stopping, "the node is stopping")
+}
+
+fn failed() -> Error {
+    Error::new(Code::Internal, "a read failed")
 }
 
 fn work(queue: &Mutex<Receiver<Job>>) {

@@ -1,6 +1,9 @@
 //! What a step asks of a person, with all that one should know before deciding.
 
-use super::{content, export};
+use super::{
+    Reference, Results, Room, content,
+    export::{self, Given},
+};
 use crate::error::{Code, Error};
 use relaymesh_core::{
     expr::{References, StepValue, Values, template},
@@ -50,8 +53,11 @@ pub struct Shown {
     pub ask: Hash,
     /// Deadline, in milliseconds since 1970; without a decision, the step is then denied.
     pub deadline_ms: Option<u64>,
-    /// Input of the step.
+    /// Input of the step, if it is short: what it is given, or the results of the steps that it depends on.
     pub input: Value,
+    /// Name of the input when it is not in `input`: read it with `GET /content/{hash}?task=…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_ref: Option<Reference>,
     /// Note on the parts of the input that are known only when the step runs.
     pub input_note: Option<String>,
     /// Author of the task, unless the log was compacted.
@@ -68,8 +74,11 @@ pub struct Shown {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ApprovalList)]
 pub struct All {
-    /// The requests, most urgent first.
+    /// The requests, most urgent first; at most 500.
     pub approvals: Vec<Shown>,
+    /// Total number.
+    #[serde(default)]
+    pub total: usize,
 }
 
 /// Answer to a decision.
@@ -103,14 +112,19 @@ pub struct Asked {
     /// Agent that will run the step.
     pub agent: Name,
     /// What the step will be given, and what is known of it only when it runs.
-    pub input: (Value, Option<String>),
+    pub input: Given,
     /// The author and source of the submit, unless the log was compacted.
     pub submitter: Option<(Name, Name)>,
 }
 
 impl Asked {
     /// What the step at this place asks. It must wait for a decision.
-    pub fn load(reader: &mut (impl Reader + ?Sized), rows: &TaskRows, index: u16) -> Result<Self, Error> {
+    pub fn load(
+        reader: &mut (impl Reader + ?Sized),
+        rows: &TaskRows,
+        index: u16,
+        room: &mut Room,
+    ) -> Result<Self, Error> {
         let step = &rows.steps[usize::from(index)];
         let ask = waiting(step)?;
         Ok(Self {
@@ -121,7 +135,7 @@ impl Asked {
             due_ms: step.due_ms,
             task: rows.task.clone(),
             agent: step.spec.agent.clone(),
-            input: export::given(reader, rows, index)?,
+            input: export::given(reader, rows, index, room)?,
             submitter: submitter(reader, rows.task.key)?,
         })
     }
@@ -132,8 +146,9 @@ impl Asked {
         let index = usize::from(self.step.index);
         let spec = &rows.steps[index].spec;
         let mut found = References::default();
-        let is_plain = !spec.is_templated() || spec.foreach().is_some() || spec.item().is_some();
-        if is_plain || template::references(&self.input.0, &mut found).is_err() {
+        let is_plain =
+            !spec.is_templated() || spec.foreach().is_some() || spec.item().is_some() || self.input.named.is_some();
+        if is_plain || template::references(&self.input.value, &mut found).is_err() {
             return Ok(self);
         }
         let referred: Vec<&Step> = rows.steps.iter().filter(|step| found.steps.contains(&step.spec.name)).collect();
@@ -152,7 +167,8 @@ impl Asked {
             values.steps.insert(step.spec.name.clone(), StepValue { result, status: step.status });
         }
         // What cannot be worked out fails the step when it runs, and says why.
-        let filled = template::fill(self.input.0.clone(), &values, FILLED_BYTES_MAX).ok().map(|value| (value, None));
+        let filled = template::fill(self.input.value.clone(), &values, FILLED_BYTES_MAX).ok();
+        let filled = filled.map(|value| Given { value, named: None, note: None });
         Ok(Self { input: filled.unwrap_or(self.input), ..self })
     }
 
@@ -169,8 +185,9 @@ impl Asked {
             asks: self.ask.text,
             ask: self.hash,
             deadline_ms: (self.due_ms > 0).then_some(self.due_ms),
-            input: self.input.0,
-            input_note: self.input.1,
+            input: self.input.value,
+            input_ref: self.input.named,
+            input_note: self.input.note,
             author,
             source,
             created_ms,
@@ -178,8 +195,13 @@ impl Asked {
     }
 }
 
-/// Every step of the namespace that asks for a decision, the most urgent first.
-pub fn all(reader: &mut (impl Reader + ?Sized), namespace: &Name) -> Result<Vec<Asked>, Error> {
+/// Steps of the namespace that ask for a decision, the most urgent first, at most so many; and how many there are.
+pub fn all(
+    reader: &mut (impl Reader + ?Sized),
+    namespace: &Name,
+    limit: usize,
+    results: Results,
+) -> Result<(Vec<Asked>, usize), Error> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = reader.waiting(after, PAGE)?;
@@ -188,15 +210,24 @@ pub fn all(reader: &mut (impl Reader + ?Sized), namespace: &Name) -> Result<Vec<
         for key in page {
             // It may have gone on since it was listed.
             let Some(rows) = reader.task_at(key.task())? else { continue };
-            let waits = rows.steps.get(usize::from(key.place())).is_some_and(|step| step.status == Status::Waiting);
-            if waits && rows.task.namespace == *namespace {
-                found.push(Asked::load(reader, &rows, key.place())?);
+            let step = rows.steps.get(usize::from(key.place())).filter(|step| step.status == Status::Waiting);
+            if let Some(step) = step.filter(|_| rows.task.namespace == *namespace) {
+                // What never runs out comes last.
+                found.push((step.due_ms.wrapping_sub(1), rows.task.key, key.place()));
             }
         }
     }
-    // What never runs out comes last.
-    found.sort_by_key(|asked: &Asked| (asked.due_ms.wrapping_sub(1), asked.task.key, asked.step.index));
-    Ok(found)
+    found.sort_unstable();
+    let (total, mut room, mut asked) = (found.len(), Room::new(results), Vec::new());
+    for (_, key, index) in found.into_iter().take(limit) {
+        // It may have been decided meanwhile.
+        let Some(rows) = reader.task_at(key)? else { continue };
+        let waits = rows.steps.get(usize::from(index)).is_some_and(|step| step.status == Status::Waiting);
+        if waits {
+            asked.push(Asked::load(reader, &rows, index, &mut room)?);
+        }
+    }
+    Ok((asked, total))
 }
 
 /// The name of the only step that asks.

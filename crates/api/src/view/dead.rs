@@ -4,7 +4,7 @@ mod shown;
 
 pub use shown::{All, Documents, Failed, Ids, Outcome, Shown};
 
-use super::export;
+use super::document::Document;
 use crate::{
     error::{Code, Error},
     lookup,
@@ -18,10 +18,11 @@ use relaymesh_core::{
     task::{Status, TaskRows},
 };
 use relaymesh_store::{Reader, TaskFilter};
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 const PAGE: usize = 256;
+/// Failed messages that may be meant by the names of their threads.
+const NAMED_MAX: usize = 100_000;
 
 /// A selection of failed tasks and messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,13 +74,34 @@ impl Selection {
         namespace: &Name,
         looked: &mut dyn FnMut(u64),
     ) -> Result<Vec<Dead>, Error> {
-        let mut found = Vec::new();
+        self.first(reader, namespace, usize::MAX, looked).map(|(found, _)| found)
+    }
+
+    /// The first so many of them, and how many there are. No more than twice as many are held.
+    pub fn first(
+        &self,
+        reader: &mut (impl Reader + ?Sized),
+        namespace: &Name,
+        limit: usize,
+        looked: &mut dyn FnMut(u64),
+    ) -> Result<(Vec<Dead>, usize), Error> {
+        let (mut found, mut total) = (Vec::new(), 0);
+        let mut keep = |dead: Dead| {
+            let by_agent = self.agent.as_ref().is_none_or(|agent| *agent == dead.agent);
+            if by_agent && self.is_then(dead.died_ms) {
+                total += 1;
+                found.push(dead);
+                if found.len() >= limit.saturating_mul(2) {
+                    cut(&mut found, limit);
+                }
+            }
+        };
         for status in [Status::Failed, Status::DeadLetter] {
             let filter = TaskFilter { namespace: Some(namespace.clone()), status: Some(status) };
             lookup::each_task(reader, &filter, |reader, task| {
                 // It may have been tried again since it was listed.
                 if self.fits_task(&task.name, task.updated_ms) {
-                    found.extend(reader.task_at(task.key)?.as_ref().and_then(dead_task));
+                    reader.task_at(task.key)?.as_ref().and_then(dead_task).into_iter().for_each(&mut keep);
                 }
                 Ok(())
             })?;
@@ -95,15 +117,14 @@ impl Selection {
                 if let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))?
                     && rows.thread.namespace == *namespace
                 {
-                    found.extend(rows.messages.values().filter_map(|message| dead_message(&rows.thread, message)));
+                    let dead = rows.messages.values().filter_map(|message| dead_message(&rows.thread, message));
+                    dead.for_each(&mut keep);
                 }
                 looked(seen);
             }
         }
-        let by_agent = |dead: &Dead| self.agent.as_ref().is_none_or(|agent| *agent == dead.agent);
-        found.retain(|dead| self.is_then(dead.died_ms) && by_agent(dead));
-        found.sort_by_key(|dead: &Dead| dead.pos);
-        Ok(found)
+        cut(&mut found, limit);
+        Ok((found, total))
     }
 
     fn fits_task(&self, name: &Name, died_ms: u64) -> bool {
@@ -115,6 +136,12 @@ impl Selection {
     fn is_then(&self, died_ms: u64) -> bool {
         self.since_ms.is_none_or(|since| since <= died_ms) && self.before_ms.is_none_or(|before| died_ms < before)
     }
+}
+
+/// Sorts by what was submitted or sent first, and leaves so many.
+fn cut(found: &mut Vec<Dead>, limit: usize) {
+    found.sort_by_key(|dead: &Dead| dead.pos);
+    found.truncate(limit);
 }
 
 impl Dead {
@@ -143,17 +170,10 @@ impl What {
     }
 
     /// Everything that is known of it.
-    pub fn document(self, reader: &mut (impl Reader + ?Sized)) -> Result<Value, Error> {
+    pub fn document(self) -> Document {
         match self {
-            Self::Task(task) => {
-                let rows = lookup::task(reader, &task.to_string())?;
-                export::task(reader, rows)
-            }
-            Self::Message(thread, id) => {
-                let missing = || Error::new(Code::NoTask, format!("{id} was purged"));
-                let Some(Rows::Thread(rows)) = reader.scope(Scope::Thread(thread))? else { return Err(missing()) };
-                export::message(reader, &rows.thread, rows.messages.get(&id).ok_or_else(missing)?)
-            }
+            Self::Task(task) => Document::export(task),
+            Self::Message(thread, message) => Document::message(thread, message),
         }
     }
 }
@@ -172,6 +192,10 @@ pub fn named(
                 return Err(Error::new(Code::NoTask, format!("there is no {thread} in this root")));
             };
             found.extend(rows.messages.values().filter_map(|message| dead_message(&rows.thread, message)));
+            if found.len() > NAMED_MAX {
+                let message = format!("the threads have more than {NAMED_MAX} failed messages");
+                return Err(Error::new(Code::TooLong, message).hint("name fewer threads at once"));
+            }
         } else if let Ok(message) = text.parse::<MessageId>() {
             messages.insert(message);
         } else {

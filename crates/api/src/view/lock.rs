@@ -50,8 +50,11 @@ pub struct Shown {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = LockList)]
 pub struct All {
-    /// The locks.
+    /// The locks; at most 5000.
     pub locks: Vec<Shown>,
+    /// Total number.
+    #[serde(default)]
+    pub total: usize,
 }
 
 /// Answer to an acquire.

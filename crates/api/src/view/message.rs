@@ -4,9 +4,14 @@ mod shown;
 
 pub use shown::{Asking, Conversation, Delivered, Inbox, Replied, Spoken, Taken, Told, Waiting};
 
-use super::content;
+use super::{
+    Reference, Results, Room, content,
+    document::{Around, Document},
+};
 use crate::error::{Code, Error};
 use relaymesh_core::{
+    content::ContentRef,
+    hash::Hash,
     lanes::Priority,
     message::{Message, ThreadRows},
     name::Name,
@@ -20,8 +25,14 @@ use serde_json::{Value, json};
 const NEVER_MS: u64 = u64::MAX >> 1;
 
 /// A waiting message.
-pub fn waiting(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows, row: &Message) -> Result<Waiting, Error> {
+pub fn waiting(
+    reader: &mut (impl Reader + ?Sized),
+    rows: &ThreadRows,
+    row: &Message,
+    room: &mut Room,
+) -> Result<Waiting, Error> {
     let draft = &row.draft;
+    let (content, content_ref) = said(reader, row, room)?;
     Ok(Waiting {
         thread: rows.thread.id,
         message: draft.id,
@@ -33,7 +44,8 @@ pub fn waiting(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows, row: &Mes
         error: row.error.clone(),
         sent_ms: row.sent_ms,
         due_ms: row.due_ms,
-        content: said(reader, row)?,
+        content,
+        content_ref,
     })
 }
 
@@ -43,15 +55,16 @@ pub fn inbox(
     namespace: &Name,
     agent: &Name,
     limit: usize,
+    results: Results,
 ) -> Result<Vec<Waiting>, Error> {
-    let mut found = Vec::new();
+    let (mut found, mut room) = (Vec::new(), Room::new(results));
     for priority in Priority::ALL {
         for (thread, id) in reader.inbox(namespace, agent, priority, NEVER_MS, limit)? {
             let rows = reader.scope(Scope::Thread(thread))?;
             // It may have been taken since it was listed.
             let Some(rows) = rows.as_ref().and_then(|rows| rows.thread()) else { continue };
             if let Some(row) = rows.messages.get(&id) {
-                found.push(waiting(reader, rows, row)?);
+                found.push(waiting(reader, rows, row, &mut room)?);
             }
         }
     }
@@ -78,12 +91,26 @@ pub fn delivered(reader: &mut (impl Reader + ?Sized), delivery: &Delivery) -> Re
     })
 }
 
+/// The same as a document, whose content may be long.
+pub fn delivery(delivery: &Delivery) -> Document {
+    let Delivery { thread, held, draft, content } = delivery;
+    let object = json!({
+        "held": Proof { thread: *thread, held: *held }.to_string(), "thread": thread, "message": draft.id,
+        "from": draft.from, "to": draft.to, "priority": draft.priority, "reply_to": draft.reply_to,
+        "media": draft.content.media,
+    });
+    let what = format!("the content of {}", draft.id);
+    Document::around(Around { object, field: "content", key: *content, named: draft.content, what })
+}
+
 /// Lists the messages of a thread, oldest first.
-pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows) -> Result<Vec<Spoken>, Error> {
+pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows, results: Results) -> Result<Vec<Spoken>, Error> {
+    let mut room = Room::new(results);
     sorted(rows)
         .into_iter()
         .map(|row| {
             let draft = &row.draft;
+            let (content, content_ref) = said(reader, row, &mut room)?;
             Ok(Spoken {
                 thread: rows.thread.id,
                 message: draft.id,
@@ -99,7 +126,8 @@ pub fn thread(reader: &mut (impl Reader + ?Sized), rows: &ThreadRows) -> Result<
                 dead: row.dead,
                 error: row.error.clone(),
                 sent_ms: row.sent_ms,
-                content: said(reader, row)?,
+                content,
+                content_ref,
             })
         })
         .collect()
@@ -112,8 +140,22 @@ pub fn sorted(rows: &ThreadRows) -> Vec<&Message> {
     messages
 }
 
-/// What a message says, checked against its hash.
-pub fn said(reader: &mut (impl Reader + ?Sized), row: &Message) -> Result<Value, Error> {
+/// Where the content with this hash lies that messages of the thread name, of those for which it holds.
+pub fn place(rows: &ThreadRows, hash: &Hash, holds: impl Fn(&Message) -> bool) -> Option<(ContentRef, ContentKey)> {
+    let message = rows.messages.values().find(|row| row.draft.content.hash == *hash && holds(row))?;
+    Some((message.draft.content, ContentKey::new(message.content_pos, 0)))
+}
+
+/// What a message says, checked against its hash; or its name, if there is no room for it.
+fn said(
+    reader: &mut (impl Reader + ?Sized),
+    row: &Message,
+    room: &mut Room,
+) -> Result<(Value, Option<Reference>), Error> {
+    let named = row.draft.content;
+    if !room.take(u64::from(named.len)) {
+        return Ok((Value::Null, Some(named.into())));
+    }
     let what = || format!("the content of {}", row.draft.id);
-    content(reader, ContentKey::new(row.content_pos, 0), row.draft.content, what)
+    Ok((content(reader, ContentKey::new(row.content_pos, 0), named, what)?, None))
 }

@@ -1,6 +1,7 @@
 //! A task as it is shown: what the command line prints with `--json`, what the HTTP API answers, and what a command that asks a daemon
 //! elsewhere reads again. The words for people are made from the same values, so it does not matter where they came from.
 
+use super::Reference;
 use relaymesh_agents::Ran;
 use relaymesh_core::{
     hash::Hash,
@@ -50,8 +51,15 @@ pub struct Shown {
     /// Hash of the result.
     #[schema(value_type = Option<String>)]
     pub result_hash: Option<Hash>,
-    /// Result; `null` until the task has succeeded.
+    /// Result, if it is short: that of the last step, or those of several last steps by name. `null` until the task has succeeded.
     pub result: Value,
+    /// Name of the result when it is not in `result`: read it with `GET /content/{hash}?task=…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_ref: Option<Reference>,
+    /// Steps that have the result, when there are several last steps and their results are not in `result`: take `result` or `result_ref` of
+    /// each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_steps: Option<Vec<String>>,
     /// Steps, in the order of the flow.
     pub steps: Vec<ShownStep>,
 }
@@ -104,8 +112,12 @@ pub struct ShownStep {
     /// Last process, if any.
     #[schema(value_type = Option<super::schema::Process>)]
     pub ran: Option<Ran>,
-    /// Result.
+    /// Result, if it is short and does not stand elsewhere in this answer: those of the last steps are in the `result` of the task, those of
+    /// items in the `result` of the step with their list.
     pub result: Value,
+    /// Name of the result when it is not in `result`: read it with `GET /content/{hash}?task=…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_ref: Option<Reference>,
     /// Last error.
     pub error: Option<String>,
     /// How the last attempt that is over ended: SUCCESS, FAILED, TIMEOUT, ABANDONED, YIELDED or CANCELLED.
@@ -120,17 +132,60 @@ pub struct ShownStep {
     pub history: Option<Vec<Attempt>>,
 }
 
-impl ShownStep {
-    /// What it delivered, if it delivered something; that may be nothing.
-    pub fn delivered(&self) -> Option<&Value> {
-        (self.status == Status::Success || !self.result.is_null()).then_some(&self.result)
-    }
+/// Where a result is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Delivered<'a> {
+    /// In the answer; it may be nothing.
+    Value(&'a Value),
+    /// Not in the answer, which only names it.
+    Named(&'a Reference),
+    /// With these steps, each of which has or names its own.
+    Steps(&'a [String]),
 }
 
 impl Shown {
     /// What the task delivered, once it has succeeded.
-    pub fn delivered(&self) -> Option<&Value> {
-        (self.status == Status::Success).then_some(&self.result)
+    pub fn delivered(&self) -> Option<Delivered<'_>> {
+        if self.status != Status::Success {
+            return None;
+        }
+        Some(match (&self.result_ref, &self.result_steps) {
+            (Some(named), _) => Delivered::Named(named),
+            (None, Some(steps)) => Delivered::Steps(steps),
+            (None, None) => Delivered::Value(&self.result),
+        })
+    }
+
+    /// What a step of the task delivered, if it delivered something, wherever in the answer that stands.
+    pub fn delivered_by<'a>(&'a self, step: &'a ShownStep) -> Option<Delivered<'a>> {
+        let Some(named) = &step.result_ref else {
+            let has_one = step.status == Status::Success || !step.result.is_null();
+            return has_one.then_some(Delivered::Value(&step.result));
+        };
+        let elsewhere = self.as_a_part(step).or_else(|| self.as_an_item(step));
+        Some(elsewhere.map_or(Delivered::Named(named), Delivered::Value))
+    }
+
+    /// The result of a last step, in what the task delivered.
+    fn as_a_part(&self, step: &ShownStep) -> Option<&Value> {
+        let Some(Delivered::Value(all)) = self.delivered() else { return None };
+        let depended: BTreeSet<&str> =
+            self.steps.iter().flat_map(|step| &step.depends_on).map(String::as_str).collect();
+        let is_part = |step: &&ShownStep| {
+            let apart = step.compensates.is_some() || step.item_of.is_some();
+            step.result_ref.is_some() && !apart && !depended.contains(step.step.as_str())
+        };
+        let several = self.steps.iter().filter(is_part).nth(1).is_some();
+        is_part(&step).then(|| if several { all.get(step.step.as_str()) } else { Some(all) }).flatten()
+    }
+
+    /// The result of an item, in that of its list.
+    fn as_an_item(&self, step: &ShownStep) -> Option<&Value> {
+        let of = step.item_of.as_deref()?;
+        let list = self.steps.iter().find(|list| list.step.as_str() == of && list.item_of.is_none())?;
+        let Some(Delivered::Value(results)) = self.delivered_by(list) else { return None };
+        let place = step.step.as_str().rsplit_once('.')?.1.parse::<usize>().ok()?;
+        results.get(place)
     }
 
     /// Step that failed for good.

@@ -1,6 +1,9 @@
 //! A task for programs, with the results that its rows name.
 
-use super::{Shown, ShownStep, Summary};
+use super::{
+    Shown, ShownStep, Summary,
+    results::{Delivery, Plan, Results},
+};
 use crate::{
     error::{Code, Error},
     time,
@@ -12,128 +15,140 @@ use relaymesh_core::{
 };
 use relaymesh_runtime::agents::said;
 use relaymesh_store::{ContentKey, Reader};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::path::Path;
 
-/// A task's rows with the results that they name.
+/// A task's rows with those results that stand in an answer about it.
 pub struct View {
     /// The rows.
     pub rows: TaskRows,
-    /// The result of each step, checked against its hash.
-    pub results: Vec<Option<Value>>,
+    plan: Plan,
+    /// The results that stand with their steps, or in what the task delivered, each checked against its hash.
+    results: Vec<Option<Value>>,
     /// What each step ran last, of those that ran a process.
-    pub ran: Vec<Option<Ran>>,
+    ran: Vec<Option<Ran>>,
 }
 
 impl View {
-    /// Reads the results that the rows name.
-    pub fn load(reader: &mut (impl Reader + ?Sized), rows: TaskRows) -> Result<Self, Error> {
-        let results = rows.steps.iter().map(|step| result(reader, step)).collect::<Result<_, Error>>()?;
+    /// Reads the results that are to stand in the answer.
+    pub fn load(reader: &mut (impl Reader + ?Sized), rows: TaskRows, wanted: Results) -> Result<Self, Error> {
+        let plan = Plan::new(&rows, wanted);
+        let delivered: &[u16] = if let Delivery::Here(last) = &plan.task { last } else { &[] };
+        let read = |(index, step): (u16, &Step)| {
+            let stands = plan.is_here(index) || delivered.contains(&index);
+            if stands { result(reader, step) } else { Ok(None) }
+        };
+        let results = rows.indexed().map(read).collect::<Result<_, Error>>()?;
         let ran = vec![None; rows.steps.len()];
-        Ok(Self { rows, results, ran })
+        Ok(Self { rows, plan, results, ran })
     }
 
     /// The rows alone, for callers that do not need results.
     pub fn bare(rows: TaskRows) -> Self {
-        let steps = rows.steps.len();
-        Self { rows, results: vec![None; steps], ran: vec![None; steps] }
+        let (plan, steps) = (Plan::new(&rows, Results::None), rows.steps.len());
+        Self { rows, plan, results: vec![None; steps], ran: vec![None; steps] }
     }
 
     /// The same with what is kept in the root about the processes of its attempts.
     pub fn with_processes(mut self, root: &Path) -> Self {
-        let task = self.rows.task.id;
-        let ran = |step: &Step| {
-            let file = |what: &str| said(root, task, &step.spec.name, step.epoch, what);
-            let mut ran = Ran::read(&file(RAN))?;
-            if ran.ended_ms.is_none() {
-                // How much it has written is noted at its end; until then the files say it.
-                let len = |what: &str| std::fs::metadata(file(what)).map_or(0, |found| found.len());
-                (ran.stdout_bytes, ran.stderr_bytes) = (len("stdout"), len("stderr"));
-            }
-            Some(ran)
-        };
-        self.ran = self.rows.steps.iter().map(ran).collect();
+        self.ran = self.rows.steps.iter().map(|step| ran(root, &self.rows, step)).collect();
         self
     }
 
-    /// What the task delivered: the result of its only last step, or those of all its last steps by name.
+    /// What the task delivered, if it stands here: the result of its only last step, or those of all its last steps by name.
     pub fn result(&self) -> Option<Value> {
-        if self.rows.task.status != Status::Success {
-            return None;
-        }
-        let named = |(index, step): (u16, &Step)| {
-            let result = self.results[usize::from(index)].clone()?;
-            self.rows.is_last(index).then(|| (step.spec.name.to_string(), result))
-        };
-        let mut last: Vec<(String, Value)> = self.rows.indexed().filter_map(named).collect();
-        match last.len() {
-            0 => Some(Value::Null), // all of them were skipped
-            1 => last.pop().map(|(_, result)| result),
-            _ => Some(Value::Object(last.into_iter().collect::<Map<_, _>>())),
-        }
+        let Delivery::Here(last) = &self.plan.task else { return None };
+        let result = |index: &u16| self.results[usize::from(*index)].clone().unwrap_or_default();
+        Some(match &last[..] {
+            [] => Value::Null, // all of them were skipped
+            [only] => result(only),
+            several => several.iter().map(|index| (name(&self.rows, *index), result(index))).collect(),
+        })
     }
 
     /// The task as it is shown.
     pub fn shown(&self, history: bool) -> Shown {
-        let task = &self.rows.task;
-        let steps = self.rows.indexed().map(|(index, step)| self.step(index, step, history));
-        Shown {
-            task: task.id,
-            name: task.name.clone(),
-            namespace: task.namespace.clone(),
-            status: task.status,
-            created_ms: task.created_ms,
-            updated_ms: task.updated_ms,
-            idempotency_key: task.idempotency_key.to_string(),
-            fingerprint: task.fingerprint,
-            trace_id: format!("{:032x}", task.trace_id),
-            cancel: task.cancel,
-            failed_step: task.failing.map(|failing| self.name(failing.step)),
-            result_hash: task.result_hash,
-            result: self.result().unwrap_or_default(),
-            steps: steps.collect(),
-        }
-    }
-
-    /// The same for programs.
-    pub fn to_json(&self, history: bool) -> Value {
-        json!(self.shown(history))
-    }
-
-    /// One step as it is shown.
-    pub fn step(&self, index: u16, step: &Step, history: bool) -> ShownStep {
-        ShownStep {
-            step: step.spec.name.clone(),
-            index,
-            agent: step.spec.agent.clone(),
-            status: step.status,
-            priority: step.spec.priority,
-            attempt: step.attempt,
-            max_attempts: step.spec.retry.max_attempts,
-            epoch: step.epoch,
-            depends_on: step.spec.depends_on.iter().map(|of| self.name(*of)).collect(),
-            compensates: step.spec.compensates.map(|of| self.name(of)),
-            due_ms: (step.due_ms > 0).then_some(step.due_ms),
-            took_ms: took_ms(&self.rows, index),
-            asks: step.spec.approve.as_ref().map(|ask| ask.text.clone()),
-            decided_by: step.decided_by.clone(),
-            when: step.spec.when().map(ToString::to_string),
-            foreach: step.spec.foreach().map(ToString::to_string),
-            items: step.fan,
-            item_of: step.spec.item().map(|item| self.name(item.of)),
+        let step = |(index, step): (u16, &Step)| ShownStep {
             ran: self.ran[usize::from(index)].clone(),
-            result: self.results[usize::from(index)].clone().unwrap_or_default(),
-            error: step.error.clone(),
-            last_outcome: step.history.last().map(|last| last.outcome),
-            updated_ms: step.updated_ms,
-            history: history.then(|| step.history.clone()),
-        }
+            result: self.results[usize::from(index)].clone().filter(|_| self.plan.is_here(index)).unwrap_or_default(),
+            ..shown_step(&self.rows, &self.plan, (index, step), history)
+        };
+        let steps = self.rows.indexed().map(step).collect();
+        Shown { result: self.result().unwrap_or_default(), steps, ..shown(&self.rows, &self.plan) }
     }
+}
 
-    /// The name of the step at this place.
-    pub fn name(&self, index: u16) -> String {
-        self.rows.steps.get(usize::from(index)).map_or_else(|| index.to_string(), |step| step.spec.name.to_string())
+/// The task without its steps and its result.
+pub(super) fn shown(rows: &TaskRows, plan: &Plan) -> Shown {
+    let task = &rows.task;
+    let result_ref = if let Delivery::Named(named) = plan.task { Some(named.into()) } else { None };
+    let result_steps = if let Delivery::Steps(steps) = &plan.task { Some(steps) } else { None };
+    Shown {
+        task: task.id,
+        name: task.name.clone(),
+        namespace: task.namespace.clone(),
+        status: task.status,
+        created_ms: task.created_ms,
+        updated_ms: task.updated_ms,
+        idempotency_key: task.idempotency_key.to_string(),
+        fingerprint: task.fingerprint,
+        trace_id: format!("{:032x}", task.trace_id),
+        cancel: task.cancel,
+        failed_step: task.failing.map(|failing| name(rows, failing.step)),
+        result_hash: task.result_hash,
+        result: Value::Null,
+        result_ref,
+        result_steps: result_steps.map(|steps| steps.iter().map(|index| name(rows, *index)).collect()),
+        steps: Vec::new(),
     }
+}
+
+/// A step without its result and its process.
+pub(super) fn shown_step(rows: &TaskRows, plan: &Plan, (index, step): (u16, &Step), history: bool) -> ShownStep {
+    ShownStep {
+        step: step.spec.name.clone(),
+        index,
+        agent: step.spec.agent.clone(),
+        status: step.status,
+        priority: step.spec.priority,
+        attempt: step.attempt,
+        max_attempts: step.spec.retry.max_attempts,
+        epoch: step.epoch,
+        depends_on: step.spec.depends_on.iter().map(|of| name(rows, *of)).collect(),
+        compensates: step.spec.compensates.map(|of| name(rows, of)),
+        due_ms: (step.due_ms > 0).then_some(step.due_ms),
+        took_ms: took_ms(rows, index),
+        asks: step.spec.approve.as_ref().map(|ask| ask.text.clone()),
+        decided_by: step.decided_by.clone(),
+        when: step.spec.when().map(ToString::to_string),
+        foreach: step.spec.foreach().map(ToString::to_string),
+        items: step.fan,
+        item_of: step.spec.item().map(|item| name(rows, item.of)),
+        ran: None,
+        result: Value::Null,
+        result_ref: plan.named(rows, index),
+        error: step.error.clone(),
+        last_outcome: step.history.last().map(|last| last.outcome),
+        updated_ms: step.updated_ms,
+        history: history.then(|| step.history.clone()),
+    }
+}
+
+/// What the step ran last, if it ran a process.
+pub(super) fn ran(root: &Path, rows: &TaskRows, step: &Step) -> Option<Ran> {
+    let file = |what: &str| said(root, rows.task.id, &step.spec.name, step.epoch, what);
+    let mut ran = Ran::read(&file(RAN))?;
+    if ran.ended_ms.is_none() {
+        // How much it has written is noted at its end; until then the files say it.
+        let len = |what: &str| std::fs::metadata(file(what)).map_or(0, |found| found.len());
+        (ran.stdout_bytes, ran.stderr_bytes) = (len("stdout"), len("stderr"));
+    }
+    Some(ran)
+}
+
+/// The name of the step at this place.
+pub(super) fn name(rows: &TaskRows, index: u16) -> String {
+    rows.steps.get(usize::from(index)).map_or_else(|| index.to_string(), |step| step.spec.name.to_string())
 }
 
 /// The task in one line of a list.
@@ -193,12 +208,23 @@ pub fn content(
     named: ContentRef,
     what: impl Fn() -> String,
 ) -> Result<Value, Error> {
-    let damaged = |why: &dyn std::fmt::Display| Error::new(Code::Damaged, format!("{}: {why}", what()));
-    let bytes = reader.bytes(key)?.ok_or_else(|| damaged(&"it is missing"))?;
-    named.check(&bytes).map_err(|why| damaged(&why))?;
+    let bytes = bytes(reader, key, named, what)?;
     let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
     Ok(match named.media {
         Media::Json => serde_json::from_slice(&bytes).unwrap_or_else(|_| text()),
         Media::Text => text(),
     })
+}
+
+/// The bytes at a place, checked likewise.
+pub fn bytes(
+    reader: &mut (impl Reader + ?Sized),
+    key: ContentKey,
+    named: ContentRef,
+    what: impl Fn() -> String,
+) -> Result<Vec<u8>, Error> {
+    let damaged = |why: &dyn std::fmt::Display| Error::new(Code::Damaged, format!("{}: {why}", what()));
+    let bytes = reader.bytes(key)?.ok_or_else(|| damaged(&"it is missing"))?;
+    named.check(&bytes).map_err(|why| damaged(&why))?;
+    Ok(bytes)
 }

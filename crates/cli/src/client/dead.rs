@@ -16,7 +16,7 @@ pub(crate) trait Dead {
     /// Those with these ids, in the same order.
     fn dead_named(&self, ids: &[String]) -> Result<Vec<Shown>, Error>;
 
-    /// Everything that is known of one; several documents if it is a thread.
+    /// Everything that is known of a message; several documents if it is a thread. Of a task, its export knows all.
     fn dead_documents(&self, id: &str) -> Result<Vec<Value>, Error>;
 
     /// Tries them again, in this order.

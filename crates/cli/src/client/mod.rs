@@ -29,7 +29,7 @@ pub(crate) use locks::Locks;
 pub(crate) use messages::{Given, Messages};
 pub(crate) use news::{Follow, News, Seen, Start, Tell};
 pub(crate) use root::Root;
-pub(crate) use tasks::{Change, Listed, Outcome, Stream, Submission, Tasks};
+pub(crate) use tasks::{Change, Listed, Out, Stream, Submission, Tasks};
 
 use crate::args::Context;
 use http::Http;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use relaymesh_agents::Agents;
-use relaymesh_api::view::{Accepted, Changed, Shown, Summary, asked};
+use relaymesh_api::view::{Accepted, Changed, Reference, Results, Shown, Summary, asked};
 use relaymesh_core::{
     hash::Hash,
     id::TaskId,
@@ -14,7 +14,9 @@ use relaymesh_core::{
         spec::IdempotencyKey,
     },
 };
-use serde_json::Value;
+
+/// Where JSON goes that comes in parts.
+pub(crate) type Out<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + 'a;
 
 /// Tasks and what they ask.
 pub(crate) trait Tasks {
@@ -30,11 +32,14 @@ pub(crate) trait Tasks {
     /// The id of the task with this id, or with the only id that begins or ends like this.
     fn find(&self, text: &str) -> Result<TaskId, Error>;
 
-    /// A task with everything that is known of it, with the attempts of each step if `history`.
+    /// A task with everything that is known of it, with the attempts of each step if `history`. Long results are only named.
     fn task(&self, task: TaskId, history: bool) -> Result<Shown, Error>;
 
-    /// The whole result of a task, or of the step with this name or place.
-    fn result(&self, task: TaskId, step: Option<&str>) -> Result<Outcome, Error>;
+    /// The same as JSON in parts, with these results.
+    fn task_json(&self, task: TaskId, history: bool, results: Results, out: &mut Out<'_>) -> Result<(), Error>;
+
+    /// The bytes that an answer about a task names.
+    fn content(&self, task: TaskId, named: &Reference) -> Result<Vec<u8>, Error>;
 
     /// What a step asks. It must wait for a decision.
     fn asked(&self, task: TaskId, step: &str) -> Result<asked::Shown, Error>;
@@ -42,11 +47,11 @@ pub(crate) trait Tasks {
     /// Tasks of the namespace, newest first; and the last of them if there may be more.
     fn tasks(&self, wanted: &Listed<'_>) -> Result<(Vec<Summary>, Option<TaskId>), Error>;
 
-    /// Everything that is known of a task, as one document.
-    fn export(&self, task: TaskId) -> Result<Value, Error>;
+    /// Everything that is known of a task, as one document in parts.
+    fn export(&self, task: TaskId, out: &mut Out<'_>) -> Result<(), Error>;
 
-    /// Tells of every task of the namespace in the same way, in the order of their submit.
-    fn export_all(&self, tell: &mut dyn FnMut(&Value)) -> Result<(), Error>;
+    /// Every task of the namespace in the same way, each on a line, in the order of their submit.
+    fn export_all(&self, out: &mut Out<'_>) -> Result<(), Error>;
 
     /// The place of the step with this name or place.
     fn step(&self, task: TaskId, text: &str) -> Result<u16, Error>;
@@ -74,16 +79,6 @@ pub(crate) struct Submission {
     pub(crate) prepared: Prepared,
     /// What makes a second submit the same one; without it, that it is equal.
     pub(crate) key: Option<IdempotencyKey>,
-}
-
-/// The result of a task or a step, and its status.
-pub(crate) struct Outcome {
-    /// Its status.
-    pub(crate) status: Status,
-    /// The result, if there is one.
-    pub(crate) result: Option<Value>,
-    /// Last error, if there is one.
-    pub(crate) error: Option<String>,
 }
 
 /// Which tasks to list.

@@ -14,7 +14,10 @@ mod find;
 pub(crate) use events::Events;
 pub(crate) use find::task;
 
-use crate::error::{Code, Error};
+use crate::{
+    client::Out,
+    error::{Code, Error},
+};
 use address::Address;
 use relaymesh_agents::http::{cause, prepare_tls};
 use relaymesh_api::{http::BASE, local::Fault};
@@ -98,6 +101,18 @@ impl Remote {
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &[&str], query: &Query<'_>) -> Result<T, Error> {
         let bytes = self.answer(self.request(Method::GET, path, query), false)?;
         self.read(&bytes)
+    }
+
+    /// Looks at something long, in parts.
+    pub(crate) fn parts(&self, path: &[&str], query: &Query<'_>, out: &mut Out<'_>) -> Result<(), Error> {
+        let request = self.request(Method::GET, path, query);
+        self.runtime.block_on(async {
+            let mut response = self.begin(request, false).await?;
+            while let Some(part) = response.chunk().await.map_err(|error| self.trouble(&error, false))? {
+                out(&part)?;
+            }
+            Ok(())
+        })
     }
 
     /// Asks for a change. It is durable when this returns.

@@ -1,8 +1,8 @@
 //! The words for what is seen.
 
-use super::Begin;
-use crate::{output, time, view::with_symbol};
-use relaymesh_api::view::{Shown, ShownStep};
+use super::{Begin, Fetch};
+use crate::{client::Out, error::Error, output, time, view::with_symbol};
+use relaymesh_api::view::{Delivered, Shown, ShownStep, document::as_json};
 use relaymesh_core::{id::TaskId, task::Status};
 use relaymesh_runtime::driver::StepEvent;
 use serde_json::{Value, json};
@@ -80,11 +80,35 @@ pub(super) fn ended(task: &Shown, since: Duration) -> String {
     text
 }
 
+/// What the task delivered, as JSON in parts; what the answer only names is fetched.
+pub(crate) fn result(task: &Shown, fetch: &Fetch<'_>, out: &mut Out<'_>) -> Result<(), Error> {
+    let Some(Delivered::Steps(names)) = task.delivered() else { return write(task.delivered(), fetch, out) };
+    for (place, name) in names.iter().enumerate() {
+        let step = task.steps.iter().find(|step| step.step.as_str() == name);
+        out(format!("{}{}:", if place == 0 { "{" } else { "," }, json!(name)).as_bytes())?;
+        write(step.and_then(|step| task.delivered_by(step)), fetch, out)?;
+    }
+    out(b"}")
+}
+
+/// What a step of the task delivered, likewise.
+pub(crate) fn step_result(task: &Shown, step: &ShownStep, fetch: &Fetch<'_>, out: &mut Out<'_>) -> Result<(), Error> {
+    write(task.delivered_by(step), fetch, out)
+}
+
+fn write(delivered: Option<Delivered<'_>>, fetch: &Fetch<'_>, out: &mut Out<'_>) -> Result<(), Error> {
+    match delivered {
+        Some(Delivered::Value(value)) => out(value.to_string().as_bytes()),
+        Some(Delivered::Named(named)) => out(&as_json(fetch(named)?, named.media_type)),
+        Some(Delivered::Steps(_)) | None => out(b"null"),
+    }
+}
+
+/// The event without the result.
 pub(super) fn ended_json(task: &Shown) -> Value {
     let failed = task.failing();
     json!({
-        "event": "ended", "task": task.task, "status": task.status, "result": task.result,
-        "result_hash": task.result_hash, "failed_step": failed.map(|step| &step.step),
+        "event": "ended", "task": task.task, "status": task.status, "result_hash": task.result_hash, "failed_step": failed.map(|step| &step.step),
         "error": failed.and_then(|step| step.error.as_ref()),
     })
 }

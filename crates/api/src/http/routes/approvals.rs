@@ -4,7 +4,10 @@ use super::{Answered, State, Who, id, tasks::rows, unexpected};
 use crate::{
     http::json::{Json, Query, Said},
     lookup,
-    view::asked::{self, Asked},
+    view::{
+        Results, Room,
+        asked::{self, Asked},
+    },
 };
 use axum::extract::Path;
 use relaymesh_core::{hash::Hash, id::TaskId, name::Name};
@@ -22,12 +25,17 @@ pub(super) struct ListQuery {
     namespace: Option<Name>,
 }
 
-/// Lists the steps that wait for an approval, most urgent first.
+/// Requests in one answer.
+const PAGE_MAX: usize = 500;
+
+/// Lists the steps that wait for an approval, most urgent first; at most 500. Inputs up to 64 KiB are in the answer, as far as they have 1 MiB
+/// together.
 #[utoipa::path(get, path = "/approvals", tag = "approvals", params(ListQuery), security(("token" = ["ro"])), responses((status = 200, body = asked::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let namespace = who.namespace(query.namespace)?;
-    let found = house.desk.readers.read(move |reader| asked::all(reader, &namespace)).await?;
-    Ok(Said(json!(asked::All { approvals: found.into_iter().map(Asked::shown).collect() })))
+    let found = house.desk.readers.read(move |reader| asked::all(reader, &namespace, PAGE_MAX, Results::Short));
+    let (found, total) = found.await?;
+    Ok(Said(json!(asked::All { approvals: found.into_iter().map(Asked::shown).collect(), total })))
 }
 
 /// Shows a request for approval with its details.
@@ -40,7 +48,7 @@ pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(Strin
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
         let index = lookup::step(&rows, &step)?.0;
-        Ok(json!(Asked::load(reader, &rows, index)?.filled(reader, &rows)?.shown()))
+        Ok(json!(Asked::load(reader, &rows, index, &mut Room::new(Results::Short))?.filled(reader, &rows)?.shown()))
     });
     Ok(Said(found.await?))
 }
@@ -74,7 +82,7 @@ pub(super) async fn decide(
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &looker, task)?;
         let index = lookup::step(&rows, &step)?.0;
-        Asked::load(reader, &rows, index).map(|asked| asked.step)
+        Asked::load(reader, &rows, index, &mut Room::new(Results::None)).map(|asked| asked.step)
     });
     let step = found.await?;
     let ask = decision.ask;

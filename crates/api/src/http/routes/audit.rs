@@ -20,7 +20,10 @@ use utoipa::IntoParams;
 
 /// Ops that are looked at for one answer.
 const LOOK_MAX: usize = 20_000;
-const READ: usize = 500;
+/// Bytes of them: a page that has so many ends there.
+const PAGE_BYTES_MAX: usize = 1 << 20;
+/// Ops that are read at once.
+const READ: usize = 250;
 
 /// Which of them.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -74,7 +77,8 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
                 && query.since_ms.is_none_or(|Whole(since)| since <= header.hlc.wall_ms)
                 && query.until_ms.is_none_or(|Whole(until)| header.hlc.wall_ms < until)
         };
-        let (mut pos, mut looked, mut entries) = (query.cursor.map_or(0, |Whole(cursor)| cursor), 0, Vec::new());
+        let (mut pos, mut looked, mut bytes, mut entries) =
+            (query.cursor.map_or(0, |Whole(cursor)| cursor), 0, 0, Vec::new());
         while looked < LOOK_MAX {
             let page = reader.ops(pos, READ)?;
             if page.is_empty() {
@@ -89,8 +93,11 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
                 let unreadable = |error| Error::new(Code::Damaged, format!("op {pos}: {error}"));
                 let op = Op::decode(pos, &stored.bytes).map_err(unreadable)?;
                 if fits(&op) {
-                    entries.push(entry::shown(&op, stored.hash));
-                    if entries.len() == limit {
+                    let entry = entry::shown(&op, stored.hash);
+                    bytes +=
+                        stored.bytes.len() + entry.about.values().map(|about| about.to_string().len()).sum::<usize>();
+                    entries.push(entry);
+                    if entries.len() == limit || bytes >= PAGE_BYTES_MAX {
                         return Ok(json!(entry::Page { entries, next: Some(pos) }));
                     }
                 }

@@ -1,13 +1,15 @@
 //! Content by its hash: inputs, results and artifacts down, inputs up; streamed both ways.
 
-use super::{State, Who, id, tasks::rows};
+use super::{State, Who, id, messages::there, tasks::rows};
 use crate::{
     error::{Code, Error},
     http::{
         desk::{Desk, blocking},
         json::{self, Query, Said},
+        principal::Principal,
         problem::Problem,
     },
+    view::{message, place},
 };
 use axum::{
     body::Body,
@@ -21,11 +23,11 @@ use relaymesh_core::{
     canonical,
     content::{ContentRef, Media},
     hash::{Hash, Parts},
-    id::TaskId,
+    id::{TaskId, ThreadId},
+    message::Message,
     name::Name,
-    task::TaskRows,
 };
-use relaymesh_store::{Content, ContentKey};
+use relaymesh_store::{Content, ContentKey, Reader};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
@@ -43,10 +45,45 @@ const PART_BYTES: usize = 64 << 10;
 #[serde(deny_unknown_fields)]
 pub(super) struct ContentQuery {
     /// Task that uses the content; the token must be allowed to read the task.
-    task: String,
+    task: Option<String>,
+    /// Thread with a message that has the content, instead of `task`. An agent may read the messages from and to it.
+    thread: Option<String>,
 }
 
-/// Downloads content of a task by its hash, as a stream. The bytes are checked against the hash.
+/// Whose content it is.
+enum Owner {
+    Task(TaskId),
+    Thread(ThreadId),
+}
+
+impl ContentQuery {
+    fn owner(&self) -> Result<Owner, Error> {
+        match (&self.task, &self.thread) {
+            (Some(task), None) => id(task).map(Owner::Task),
+            (None, Some(thread)) => id(thread).map(Owner::Thread),
+            (Some(_), Some(_)) | (None, None) => Err(Error::new(Code::Usage, "give `task` or `thread`")),
+        }
+    }
+}
+
+impl Owner {
+    /// Where the content with this hash lies that it names, and that the caller may read.
+    fn place(&self, reader: &mut dyn Reader, who: &Principal, hash: Hash) -> Result<(ContentRef, ContentKey), Error> {
+        let found = match self {
+            Self::Task(task) => place(&rows(reader, who, *task)?, &hash),
+            Self::Thread(thread) => {
+                let is_theirs = |row: &Message| {
+                    let own = [&row.draft.to, &row.draft.from];
+                    own.into_iter().any(|agent| who.check_agent(agent).is_ok())
+                };
+                message::place(&there(reader, who, *thread)?, &hash, is_theirs)
+            }
+        };
+        found.ok_or_else(|| Error::new(Code::NoContent, format!("no content with the hash {hash} is named there")))
+    }
+}
+
+/// Downloads content of a task or a message by its hash, as a stream. The bytes are checked against the hash.
 #[utoipa::path(
     get, path = "/content/{hash}", tag = "content", params(("hash" = String, Path), ContentQuery), security(("token" = ["ro", "agent"])),
     responses((status = 200, description = "the bytes", content(
@@ -59,11 +96,10 @@ pub(super) async fn download(
     Path(hash): Path<String>,
     Query(query): Query<ContentQuery>,
 ) -> Result<Response, Problem> {
-    let (hash, task, who): (Hash, TaskId, _) = (id(&hash)?, id(&query.task)?, who.0);
+    let (hash, owner, who): (Hash, _, _) = (id(&hash)?, query.owner()?, who.0);
     let found = house.desk.readers.read(move |reader| {
-        let rows = rows(reader, &who, task)?;
-        let missing = || Error::new(Code::NoContent, format!("{task} has no content with the hash {hash}"));
-        let (named, key) = places(&rows).into_iter().find(|(named, _)| named.hash == hash).ok_or_else(missing)?;
+        let (named, key) = owner.place(reader, &who, hash)?;
+        let missing = || Error::new(Code::Damaged, format!("the content {hash} is missing"));
         let content = reader.content(key)?.ok_or_else(missing)?;
         if let Content::Inline(bytes) = &content {
             named.check(bytes).map_err(|damaged| Error::new(Code::Damaged, damaged.to_string()))?;
@@ -96,7 +132,7 @@ pub(super) async fn download(
 }
 
 /// The file of a blob with the expected hash. A damaged one is refused before the first byte is sent.
-fn checked(desk: &Desk, named: ContentRef) -> Result<File, Error> {
+pub(in crate::http) fn checked(desk: &Desk, named: ContentRef) -> Result<File, Error> {
     let unreadable = |error: std::io::Error| Error::new(Code::StoreIo, format!("the blob cannot be read: {error}"));
     let missing = || Error::new(Code::Damaged, format!("the blob {} is missing", named.hash));
     let mut file = (desk.blob)(&named.hash)?.ok_or_else(missing)?;
@@ -117,7 +153,7 @@ fn checked(desk: &Desk, named: ContentRef) -> Result<File, Error> {
 }
 
 /// The next part of a file, and the file for the one after it.
-fn part(mut file: File) -> Result<Option<(Bytes, File)>, Error> {
+pub(in crate::http) fn part(mut file: File) -> Result<Option<(Bytes, File)>, Error> {
     let mut buffer = vec![0; PART_BYTES];
     let read = file.read(&mut buffer);
     let read = read.map_err(|error| Error::new(Code::StoreIo, format!("the blob cannot be read: {error}")))?;
@@ -215,15 +251,4 @@ pub(super) async fn uploaded(house: &State, who: &Who, hash: Hash) -> Result<Val
             .map_err(|error| Error::new(Code::BadInput, format!("the upload cannot be used as an input: {error}")))
     })
     .await
-}
-
-/// Everything that the rows name, and where it lies.
-fn places(rows: &TaskRows) -> Vec<(ContentRef, ContentKey)> {
-    let mut found = Vec::new();
-    for (index, step) in rows.indexed() {
-        found.extend(step.spec.input.map(|named| (named, ContentKey::new(rows.task.key, rows.input_place(index)))));
-        found.extend(step.result.map(|named| (named, ContentKey::new(step.result_pos, 0))));
-        found.extend(step.output_artifacts.iter().map(|artifact| (artifact.content, ContentKey::new(artifact.pos, 0))));
-    }
-    found
 }

@@ -5,12 +5,13 @@ use crate::{
     error::{Code, Error},
     http::{
         json::{Json, Query, Said},
-        problem,
+        problem::{self, Problem},
         query::{Position, Whole},
+        stream::Documents,
     },
     view::dead::{self, Dead, Selection, What},
 };
-use axum::extract::Path;
+use axum::{extract::Path, response::Response};
 use relaymesh_core::{
     id::{MessageId, TaskId, ThreadId},
     name::Name,
@@ -18,7 +19,7 @@ use relaymesh_core::{
 };
 use relaymesh_runtime::driver::{Answer, Command, LifeCommand, MessageCommand};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::sync::oneshot;
 use utoipa::{IntoParams, ToSchema};
@@ -60,8 +61,7 @@ pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>)
     if ids.len() > NAMED_MAX {
         return Err(too_many(ids.len(), NAMED_MAX).into());
     }
-    let found = find(&house, &who, namespace, ids, Selection { agent, flow, since_ms, before_ms }).await?;
-    let total = found.len();
+    let (found, total) = find(&house, &who, namespace, ids, Selection { agent, flow, since_ms, before_ms }).await?;
     Ok(Said(json!(dead::All { dead: found.into_iter().take(PAGE_MAX).map(Dead::shown).collect(), total })))
 }
 
@@ -70,12 +70,10 @@ pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>)
     get, path = "/dead/{id}", tag = "dead letters", params(("id" = String, Path, description = "a task, a message or a thread")),
     security(("token" = ["ro"])), responses((status = 200, body = dead::Documents)),
 )]
-pub(super) async fn show(house: State, who: Who, Path(named): Path<String>) -> Answered {
-    let found = find(&house, &who, None, vec![named], Selection::default()).await?;
-    let documents = house.desk.readers.read(move |reader| {
-        found.into_iter().map(|dead| dead.what.document(reader)).collect::<Result<Vec<Value>, Error>>()
-    });
-    Ok(Said(json!(dead::Documents { documents: documents.await? })))
+pub(super) async fn show(house: State, who: Who, Path(named): Path<String>) -> Result<Response, Problem> {
+    let (found, _) = find(&house, &who, None, vec![named], Selection::default()).await?;
+    let documents = found.into_iter().map(|dead| dead.what.document()).collect();
+    Ok(Documents::within("{\"documents\":[", documents, "]}").answer(&house.desk).await?)
 }
 
 /// Selection: by ids, by filters, or all.
@@ -148,12 +146,12 @@ impl Chosen {
         if ids.len() > PAGE_MAX {
             return Err(too_many(ids.len(), PAGE_MAX));
         }
-        let found = find(house, who, namespace, ids, selection).await?;
+        let (found, _) = find(house, who, namespace, ids, selection).await?;
         Ok(found.into_iter().map(|dead| dead.what).take(PAGE_MAX).collect())
     }
 }
 
-/// What is meant, in the order in which it was submitted or sent. What has an id is looked for in every namespace that the token is for, unless
+/// What is meant, in the order in which it was submitted or sent, and how many there are: without ids, the first thousand. What has an id is looked for in every namespace that the token is for, unless
 /// one is named; and what is not there, or not for the token, is not found.
 async fn find(
     house: &State,
@@ -161,10 +159,10 @@ async fn find(
     namespace: Option<Name>,
     ids: Vec<String>,
     selection: Selection,
-) -> Result<Vec<Dead>, Error> {
+) -> Result<(Vec<Dead>, usize), Error> {
     if ids.is_empty() {
         let namespace = who.namespace(namespace)?;
-        return house.desk.readers.read(move |reader| selection.find(reader, &namespace, &mut |_| {})).await;
+        return house.desk.readers.read(move |reader| selection.first(reader, &namespace, PAGE_MAX, &mut |_| {})).await;
     }
     if let Some(namespace) = &namespace {
         who.check(namespace)?;
@@ -189,7 +187,10 @@ async fn find(
         };
         match found.iter().find(|dead| !is_there(dead)) {
             Some(dead) => Err(Error::new(Code::NoTask, format!("there is no {} in this root", dead.what.id()))),
-            None => Ok(found),
+            None => {
+                let total = found.len();
+                Ok((found, total))
+            }
         }
     });
     found.await

@@ -9,9 +9,11 @@ use crate::{
         json::Query,
         problem::Problem,
         query::{Position, Whole},
+        unread::Bounded,
     },
 };
 use axum::{
+    Extension,
     body::Body,
     http::{HeaderMap, header},
     response::{IntoResponse as _, Response},
@@ -76,5 +78,7 @@ pub(super) async fn follow(
     };
     let wanted = Wanted { namespace: query.namespace, kinds, task };
     let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
-    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response())
+    let headers = [(header::CONTENT_TYPE, "text/event-stream")];
+    // As many as there are places, each with the page of the log that it reads.
+    Ok((headers, Extension(Bounded), Body::from_stream(events)).into_response())
 }

@@ -8,11 +8,13 @@ use crate::{
         guard,
         json::Said,
         problem::{self, Problem},
+        unread::Bounded,
     },
     local::Status,
     metrics::Form,
 };
 use axum::{
+    Extension,
     extract::Path,
     http::{
         HeaderMap, StatusCode,
@@ -20,9 +22,11 @@ use axum::{
     },
     response::{IntoResponse as _, Response},
 };
+use bytes::Bytes;
 use relaymesh_runtime::token::Scope;
 use serde::Serialize;
 use serde_json::json;
+use std::sync::OnceLock;
 use utoipa::ToSchema;
 
 /// Liveness.
@@ -158,6 +162,9 @@ pub(super) struct Explanation {
 
 /// Returns this document.
 #[utoipa::path(get, path = "/openapi.json", tag = "health", security(()), responses((status = 200, body = Value)))]
-pub(super) async fn openapi() -> Said {
-    Said(super::document())
+pub(super) async fn openapi() -> Response {
+    // It needs no token, so it is made once, and everybody who asks for it reads the same bytes.
+    static DOCUMENT: OnceLock<Bytes> = OnceLock::new();
+    let document = DOCUMENT.get_or_init(|| super::document().to_string().into());
+    ([(CONTENT_TYPE, "application/json")], Extension(Bounded), document.clone()).into_response()
 }

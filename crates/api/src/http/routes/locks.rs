@@ -17,6 +17,9 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
+/// Locks in one answer.
+const PAGE_MAX: usize = 5_000;
+
 /// Of which namespace.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -26,16 +29,21 @@ pub(super) struct ListQuery {
     namespace: Option<Name>,
 }
 
-/// Lists the locks of a namespace.
+/// Lists the locks of a namespace; at most 5000.
 #[utoipa::path(get, path = "/locks", tag = "locks", params(ListQuery), security(("token" = ["ro", "agent"])), responses((status = 200, body = lock::All)))]
 pub(super) async fn list(house: State, who: Who, Query(query): Query<ListQuery>) -> Answered {
     let namespace = who.namespace(query.namespace)?;
     let found = house.desk.readers.read(move |reader| {
-        let mut found = Vec::new();
-        lock::each(reader, &namespace, |repository, held| found.push(lock::shown(repository, held)))?;
-        Ok(found)
+        let (mut locks, mut total) = (Vec::new(), 0);
+        lock::each(reader, &namespace, |repository, held| {
+            total += 1;
+            if locks.len() < PAGE_MAX {
+                locks.push(lock::shown(repository, held));
+            }
+        })?;
+        Ok(lock::All { locks, total })
     });
-    Ok(Said(json!(lock::All { locks: found.await? })))
+    Ok(Said(json!(found.await?)))
 }
 
 /// Request for a lock.

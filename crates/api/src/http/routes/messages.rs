@@ -6,12 +6,17 @@ use crate::{
     http::{
         json::{Json, Query, Said},
         principal::Principal,
+        problem::Problem,
         query::Whole,
+        stream::Documents,
     },
     time,
-    view::message,
+    view::{Results, message},
 };
-use axum::extract::Path;
+use axum::{
+    extract::Path,
+    response::{IntoResponse as _, Response},
+};
 use relaymesh_core::{
     content::Media,
     id::{MessageId, ThreadId, WorkerId},
@@ -119,7 +124,8 @@ pub(super) async fn inbox(
     let (agent, namespace): (Name, _) = (id(&agent)?, who.namespace(query.namespace)?);
     who.check_agent(&agent)?;
     let limit = query.limit.map_or(50, Whole::count);
-    let found = house.desk.readers.read(move |reader| message::inbox(reader, &namespace, &agent, limit));
+    let found =
+        house.desk.readers.read(move |reader| message::inbox(reader, &namespace, &agent, limit, Results::Short));
     Ok(Said(json!(message::Inbox { messages: found.await? })))
 }
 
@@ -146,7 +152,12 @@ pub(super) struct Take {
     post, path = "/inboxes/{agent}/take", tag = "messages", params(("agent" = String, Path)), request_body = Take,
     security(("token" = ["rw", "agent"])), responses((status = 200, body = message::Taken)),
 )]
-pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json(take): Json<Take>) -> Answered {
+pub(super) async fn take(
+    house: State,
+    who: Who,
+    Path(agent): Path<String>,
+    Json(take): Json<Take>,
+) -> Result<Response, Problem> {
     let (agent, namespace): (Name, _) = (id(&agent)?, who.namespace(take.namespace)?);
     who.check_agent(&agent)?;
     let worker = WorkerId::new(time::now_ms(), rand::random());
@@ -163,9 +174,9 @@ pub(super) async fn take(house: State, who: Who, Path(agent): Path<String>, Json
     let command = MessageCommand::Take { namespace, agent, worker, lease_ms, only };
     let answer = house.desk.ask(&who.caller, Command::Message(command)).await?;
     let Answer::Taken(taken) = answer else { return Err(unexpected().into()) };
-    let Some(delivery) = taken else { return Ok(Said(json!(message::Taken { message: None }))) };
-    let shown = house.desk.readers.read(move |reader| message::delivered(reader, &delivery));
-    Ok(Said(json!(message::Taken { message: Some(shown.await?) })))
+    let Some(delivery) = taken else { return Ok(Said(json!(message::Taken { message: None })).into_response()) };
+    // However long its content is: it is for whoever works on it.
+    Ok(Documents::within("{\"message\":", vec![message::delivery(&delivery)], "}").answer(&house.desk).await?)
 }
 
 /// A delivery to acknowledge.
@@ -260,7 +271,7 @@ pub(super) async fn thread(house: State, who: Who, Path(thread): Path<String>) -
     let (thread, who): (ThreadId, _) = (id(&thread)?, who.0);
     let found = house.desk.readers.read(move |reader| {
         let rows = there(reader, &who, thread)?;
-        message::thread(reader, &rows)
+        message::thread(reader, &rows, Results::Short)
     });
     Ok(Said(json!(message::Conversation { thread, messages: found.await? })))
 }
@@ -287,7 +298,7 @@ fn seen(reader: &mut dyn Reader, who: &Principal, thread: ThreadId) -> Result<Op
     if who.grant.admits(&rows.thread.namespace) { Ok(Some(rows)) } else { Err(missing(thread)) }
 }
 
-fn there(reader: &mut dyn Reader, who: &Principal, thread: ThreadId) -> Result<ThreadRows, Error> {
+pub(super) fn there(reader: &mut dyn Reader, who: &Principal, thread: ThreadId) -> Result<ThreadRows, Error> {
     seen(reader, who, thread)?.ok_or_else(|| missing(thread))
 }
 

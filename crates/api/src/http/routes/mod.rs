@@ -3,7 +3,7 @@
 mod agents;
 mod approvals;
 mod audit;
-mod content;
+pub(super) mod content;
 mod dead;
 mod events;
 mod flows;
@@ -24,6 +24,7 @@ use super::{
     keys::Keys,
     operations::Operations,
     rate::Rate,
+    unread::Unread,
     uploads::{self, Uploads},
     waits::{Room, Waits},
 };
@@ -190,6 +191,7 @@ pub(super) async fn router(desk: Arc<Desk>, address: IpAddr, is_tls: bool, conne
         waits: Waits::default(),
         room: Room::new(connections_max),
         under_way: UnderWay::default(),
+        unread: Unread::default(),
         uploads,
         feed: Feed::start(&desk).await,
         desk,

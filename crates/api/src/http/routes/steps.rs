@@ -6,12 +6,17 @@ use crate::{
     http::{
         desk::blocking,
         json::{Json, Query, Said},
+        problem::Problem,
         query::{Position, Whole},
+        stream::Documents,
     },
     lookup, time,
-    view::{Attempts, Changed, LogPart, RunningAttempt, ShownStep, View},
+    view::{
+        Attempts, Changed, LogPart, Results, RunningAttempt, ShownStep,
+        document::{Document, Form},
+    },
 };
-use axum::extract::Path;
+use axum::{extract::Path, response::Response};
 use relaymesh_core::{
     content::Media,
     id::{LeaseToken, StepId, TaskId, WorkerId},
@@ -39,20 +44,36 @@ const LOG_BYTES_MAX: u64 = 256 << 10;
 const LEASE_MS: u64 = 60_000;
 const LEASE_MS_RANGE: std::ops::RangeInclusive<u64> = 1_000..=3_600_000;
 
+/// What is shown.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StepQuery {
+    /// Result in the answer: `none`; `short`, the default, if it has up to 64 KiB; or `full`, however long.
+    #[serde(default)]
+    #[param(inline)]
+    results: Results,
+}
+
 /// Shows a step with its attempts.
 #[utoipa::path(
-    get, path = "/tasks/{id}/steps/{step}", tag = "steps", params(("id" = String, Path), ("step" = String, Path, description = "name or index of the step")),
+    get, path = "/tasks/{id}/steps/{step}", tag = "steps",
+    params(("id" = String, Path), ("step" = String, Path, description = "name or index of the step"), StepQuery),
     security(("token" = ["ro", "agent"])), responses((status = 200, body = ShownStep)),
 )]
-pub(super) async fn show(house: State, who: Who, Path((task, step)): Path<(String, String)>) -> Answered {
-    let (task, who, root) = (id(&task)?, who.0, house.desk.root.clone());
+pub(super) async fn show(
+    house: State,
+    who: Who,
+    Path((task, step)): Path<(String, String)>,
+    Query(query): Query<StepQuery>,
+) -> Result<Response, Problem> {
+    let (task, who, root) = (id(&task)?, who.0, Some(house.desk.root.clone()));
+    let form = Form { results: query.results, history: true, root, ..Form::default() };
     let found = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
-        let index = lookup::step(&rows, &step)?.0;
-        let view = View::load(reader, rows)?.with_processes(&root);
-        Ok(json!(view.step(index, &view.rows.steps[usize::from(index)], true)))
+        let mut document = Document::step(task, lookup::step(&rows, &step)?.0, form);
+        document.fill_with(reader, &rows).map(|()| document)
     });
-    Ok(Said(found.await?))
+    Ok(Documents::one(found.await?).answer(&house.desk).await?)
 }
 
 /// Lists the attempts of a step, oldest first.

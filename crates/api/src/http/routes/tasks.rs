@@ -10,10 +10,16 @@ use crate::{
         principal::Principal,
         problem::Problem,
         query::{Position, Whole},
+        stream::Documents,
+        unread::Bounded,
     },
-    view::{self, View},
+    view::{
+        self, Results,
+        document::{Document, Form},
+    },
 };
 use axum::{
+    Extension,
     body::Body,
     extract::{Path, Request as HttpRequest},
     http::{HeaderMap, StatusCode, header},
@@ -216,8 +222,8 @@ pub(super) async fn submit(
     // The task is accepted; if there is no place to wait, the answer says so.
     let Ok(_place) = house.room.enter() else { return Ok(response) };
     house.waits.wait(&house.desk, &who.caller, *task, Duration::from_millis(wait_ms)).await?;
-    let shown = ended(&house, &who.0, *task).await?.to_string();
-    *response.body_mut() = Body::from(shown);
+    let ended = ended(&house, &who.0, *task, query.0.results).await?;
+    *response.body_mut() = ended.into_body();
     response.headers_mut().remove(header::CONTENT_LENGTH);
     Ok(response)
 }
@@ -229,17 +235,25 @@ pub(super) struct SubmitQuery {
     /// Wait for the end of the task up to this many milliseconds, at most one minute, and answer with the task itself.
     #[param(value_type = Option<u64>)]
     wait_ms: Option<Whole<0, WAIT_MS_MAX>>,
+    /// With `wait_ms`: results in the answer.
+    #[serde(default)]
+    #[param(inline)]
+    results: Results,
 }
 
 /// The task, and whether it has ended.
-async fn ended(house: &State, who: &Principal, task: TaskId) -> Result<Value, Error> {
-    let who = who.clone();
-    let found = house.desk.readers.read(move |reader| {
+async fn ended(house: &State, who: &Principal, task: TaskId, results: Results) -> Result<Response, Error> {
+    answer_task(house, who, task, Form { results, ended: true, ..Form::default() }).await
+}
+
+/// A task as it is written part by part.
+async fn answer_task(house: &State, who: &Principal, task: TaskId, form: Form) -> Result<Response, Error> {
+    let (who, mut document) = (who.clone(), Document::task(task, form));
+    let read = house.desk.readers.read(move |reader| {
         let rows = rows(reader, &who, task)?;
-        let ended = rows.task.status.is_terminal();
-        Ok(json!(view::Ended { task: View::load(reader, rows)?.shown(false), ended }))
+        document.fill_with(reader, &rows).map(|()| document)
     });
-    found.await
+    Documents::one(read.await?).answer(&house.desk).await
 }
 
 /// The answer to a submit.
@@ -275,30 +289,37 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<Name>, Error> {
 )]
 pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Response {
     let answers = bulk::submit(house.0.clone(), who.0, request.into_body());
-    ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answers)).into_response()
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], Extension(Bounded), Body::from_stream(answers)).into_response()
 }
 
-/// Shows a task with its steps and results.
+/// Shows a task with its steps. Results up to 64 KiB are in the answer, as far as they have 1 MiB together; a longer one is named by
+/// `result_ref`, to be read with `GET /content/{hash}?task=…`. Each result stands once.
 #[utoipa::path(
-    get, path = "/tasks/{id}", tag = "tasks", security(("token" = ["ro", "agent"])),
-    params(("id" = String, Path), ("history" = Option<bool>, Query, description = "include the attempts of each step")),
+    get, path = "/tasks/{id}", tag = "tasks", security(("token" = ["ro", "agent"])), params(("id" = String, Path), ShowQuery),
     responses((status = 200, body = view::Shown)),
 )]
-pub(super) async fn show(house: State, who: Who, Path(task): Path<String>, query: Query<History>) -> Answered {
-    let (task, root) = (id(&task)?, house.desk.root.clone());
-    let (who, history) = (who.0, query.0.history.unwrap_or(false));
-    let found = house.desk.readers.read(move |reader| {
-        let rows = rows(reader, &who, task)?;
-        Ok(View::load(reader, rows)?.with_processes(&root).to_json(history))
-    });
-    Ok(Said(found.await?))
+pub(super) async fn show(
+    house: State,
+    who: Who,
+    Path(task): Path<String>,
+    query: Query<ShowQuery>,
+) -> Result<Response, Problem> {
+    let ShowQuery { history, results } = query.0;
+    let root = Some(house.desk.root.clone());
+    let form = Form { results, history: history.unwrap_or(false), root, ..Form::default() };
+    Ok(answer_task(&house, &who, id(&task)?, form).await?)
 }
 
-/// Whether attempts are shown.
-#[derive(Debug, Deserialize)]
+/// What is shown.
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(super) struct History {
+pub(super) struct ShowQuery {
+    /// Include the attempts of each step.
     history: Option<bool>,
+    /// Results in the answer: `none`; `short`, the default; or `full` for all of them, however long.
+    #[serde(default)]
+    #[param(inline)]
+    results: Results,
 }
 
 /// How long to wait.
@@ -308,6 +329,10 @@ pub(super) struct WaitQuery {
     /// Maximum time to wait in milliseconds, up to one minute; by default, half a minute.
     #[param(value_type = Option<u64>)]
     timeout_ms: Option<Whole<0, WAIT_MS_MAX>>,
+    /// Results in the answer: `none`; `short`, the default; or `full` for all of them, however long.
+    #[serde(default)]
+    #[param(inline)]
+    results: Results,
 }
 
 /// Waits for the end of a task (long poll). If `ended` is `false`, send the request again.
@@ -315,7 +340,12 @@ pub(super) struct WaitQuery {
     get, path = "/tasks/{id}/wait", tag = "tasks", params(("id" = String, Path), WaitQuery), security(("token" = ["ro", "agent"])),
     responses((status = 200, body = view::Ended)),
 )]
-pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query: Query<WaitQuery>) -> Answered {
+pub(super) async fn wait(
+    house: State,
+    who: Who,
+    Path(task): Path<String>,
+    query: Query<WaitQuery>,
+) -> Result<Response, Problem> {
     let task: TaskId = id(&task)?;
     let first = who.0.clone();
     let is_over = house.desk.readers.read(move |reader| Ok(rows(reader, &first, task)?.task.status.is_terminal()));
@@ -324,21 +354,16 @@ pub(super) async fn wait(house: State, who: Who, Path(task): Path<String>, query
         let _place = house.room.enter()?;
         house.waits.wait(&house.desk, &who.caller, task, patience).await?;
     }
-    Ok(Said(ended(&house, &who.0, task).await?))
+    Ok(ended(&house, &who.0, task, query.0.results).await?)
 }
 
-/// Exports a task with all details, as one document.
+/// Exports a task with all details and all results, as one document, however long.
 #[utoipa::path(
     get, path = "/tasks/{id}/export", tag = "tasks", params(("id" = String, Path)), security(("token" = ["ro"])),
     responses((status = 200, body = view::schema::TaskExport)),
 )]
-pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> Answered {
-    let (task, who) = (id(&task)?, who.0);
-    let found = house.desk.readers.read(move |reader| {
-        let rows = rows(reader, &who, task)?;
-        view::export::task(reader, rows)
-    });
-    Ok(Said(found.await?))
+pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> Result<Response, Problem> {
+    Ok(answer_task(&house, &who, id(&task)?, Form::export()).await?)
 }
 
 /// Reason.

@@ -1,5 +1,6 @@
 //! Messages as they are shown.
 
+use crate::view::Reference;
 use relaymesh_core::{
     content::Media,
     id::{MessageId, StepId, TaskId, ThreadId},
@@ -41,8 +42,11 @@ pub struct Waiting {
     pub sent_ms: u64,
     /// Time from which it can be delivered, in milliseconds since 1970.
     pub due_ms: u64,
-    /// Content.
+    /// Content, if it is short.
     pub content: Value,
+    /// Name of the content when it is not in `content`: read it with `GET /content/{hash}?thread=…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_ref: Option<Reference>,
 }
 
 /// The waiting messages of an inbox.
@@ -133,8 +137,11 @@ pub struct Spoken {
     pub error: Option<String>,
     /// Time of sending, in milliseconds since 1970.
     pub sent_ms: u64,
-    /// Content.
+    /// Content, if it is short.
     pub content: Value,
+    /// Name of the content when it is not in `content`: read it with `GET /content/{hash}?thread=…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_ref: Option<Reference>,
 }
 
 /// The messages of a thread.

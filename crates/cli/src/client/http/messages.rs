@@ -5,8 +5,11 @@ use crate::{
     client::{Given, Messages},
     error::{Code, Error},
 };
-use relaymesh_api::view::message::{Conversation, Inbox, Spoken, Taken, Waiting};
-use relaymesh_core::{canonical, id::ThreadId, name::Name};
+use relaymesh_api::view::{
+    Reference,
+    message::{Conversation, Inbox, Spoken, Taken, Waiting},
+};
+use relaymesh_core::{canonical, content::Media, id::ThreadId, name::Name};
 use relaymesh_runtime::driver::{MessageCommand, Proof};
 use relaymesh_store::Content;
 use serde_json::{Value, json};
@@ -59,12 +62,33 @@ impl Messages for Http<'_> {
     }
 
     fn thread(&self, thread: ThreadId) -> Result<Vec<Spoken>, Error> {
-        Ok(self.remote.get::<Conversation>(&["threads", &thread.to_string()], &[])?.messages)
+        let mut found = self.remote.get::<Conversation>(&["threads", &thread.to_string()], &[])?.messages;
+        for said in &mut found {
+            self.fill(said.thread, &mut said.content, &mut said.content_ref)?;
+        }
+        Ok(found)
     }
 
     fn inbox(&self, agent: &Name, limit: u32) -> Result<Vec<Waiting>, Error> {
         let query = [self.namespace(), ("limit", Some(limit.clamp(1, INBOX_MAX).to_string()))];
-        Ok(self.remote.get::<Inbox>(&["inboxes", agent.as_str()], &query)?.messages)
+        let mut found = self.remote.get::<Inbox>(&["inboxes", agent.as_str()], &query)?.messages;
+        for waiting in &mut found {
+            self.fill(waiting.thread, &mut waiting.content, &mut waiting.content_ref)?;
+        }
+        Ok(found)
+    }
+}
+
+impl Http<'_> {
+    /// Fetches content that an answer only names.
+    fn fill(&self, thread: ThreadId, content: &mut Value, named: &mut Option<Reference>) -> Result<(), Error> {
+        if let Some(named) = named.take() {
+            let bytes = self.bytes(&named, ("thread", Some(thread.to_string())))?;
+            let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
+            let read = if named.media_type == Media::Json { serde_json::from_slice(&bytes).ok() } else { None };
+            *content = read.unwrap_or_else(text);
+        }
+        Ok(())
     }
 }
 

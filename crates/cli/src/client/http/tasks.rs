@@ -2,7 +2,7 @@
 
 use super::Http;
 use crate::{
-    client::{Change, Listed, Outcome, Stream, Submission, Tasks},
+    client::{Change, Listed, Out, Stream, Submission, Tasks},
     error::{Code, Error},
     progress::Progress,
     remote::{self, Remote},
@@ -10,7 +10,7 @@ use crate::{
 };
 use relaymesh_agents::Agents;
 use relaymesh_api::view::{
-    Accepted, Changed, LogPart, Page, ShownStep, Summary,
+    Accepted, Changed, LogPart, Page, Reference, Results, ShownStep, Summary,
     asked::{self, Decided},
 };
 use relaymesh_core::{
@@ -50,6 +50,19 @@ impl Http<'_> {
     }
 }
 
+impl Http<'_> {
+    /// The bytes that an answer names, of this task or thread.
+    pub(super) fn bytes(&self, named: &Reference, owner: (&str, Option<String>)) -> Result<Vec<u8>, Error> {
+        let mut all = Vec::new();
+        let mut out = |bytes: &[u8]| {
+            all.extend_from_slice(bytes);
+            Ok(())
+        };
+        self.remote.parts(&["content", &named.hash.to_string()], &[owner], &mut out)?;
+        Ok(all)
+    }
+}
+
 impl Tasks for Http<'_> {
     fn known(&self) -> Result<Option<&Agents>, Error> {
         Ok(None)
@@ -83,17 +96,23 @@ impl Tasks for Http<'_> {
         self.remote.get(&["tasks", &task.to_string()], &[("history", history.then(|| history.to_string()))])
     }
 
-    fn result(&self, task: TaskId, step: Option<&str>) -> Result<Outcome, Error> {
-        let Some(step) = step else {
-            let shown = self.task(task, false)?;
-            return Ok(Outcome { status: shown.status, result: shown.delivered().cloned(), error: None });
-        };
-        let shown: ShownStep = self.remote.get(&["tasks", &task.to_string(), "steps", step], &[])?;
-        Ok(Outcome { status: shown.status, result: shown.delivered().cloned(), error: shown.error })
+    fn task_json(&self, task: TaskId, history: bool, results: Results, out: &mut Out<'_>) -> Result<(), Error> {
+        let results = serde_json::to_value(results).ok().and_then(|name| name.as_str().map(str::to_owned));
+        let query = [("history", history.then(|| history.to_string())), ("results", results)];
+        self.remote.parts(&["tasks", &task.to_string()], &query, out)
+    }
+
+    fn content(&self, task: TaskId, named: &Reference) -> Result<Vec<u8>, Error> {
+        self.bytes(named, ("task", Some(task.to_string())))
     }
 
     fn asked(&self, task: TaskId, step: &str) -> Result<asked::Shown, Error> {
-        self.remote.get(&["approvals", &task.to_string(), step], &[])
+        let mut asked: asked::Shown = self.remote.get(&["approvals", &task.to_string(), step], &[])?;
+        if let Some(named) = asked.input_ref.take() {
+            let bytes = self.content(task, &named)?;
+            asked.input = serde_json::from_slice(&bytes).unwrap_or_default();
+        }
+        Ok(asked)
     }
 
     fn tasks(&self, wanted: &Listed<'_>) -> Result<(Vec<Summary>, Option<TaskId>), Error> {
@@ -115,11 +134,11 @@ impl Tasks for Http<'_> {
         }
     }
 
-    fn export(&self, task: TaskId) -> Result<Value, Error> {
-        self.remote.get(&["tasks", &task.to_string(), "export"], &[])
+    fn export(&self, task: TaskId, out: &mut Out<'_>) -> Result<(), Error> {
+        self.remote.parts(&["tasks", &task.to_string(), "export"], &[], out)
     }
 
-    fn export_all(&self, tell: &mut dyn FnMut(&Value)) -> Result<(), Error> {
+    fn export_all(&self, out: &mut Out<'_>) -> Result<(), Error> {
         let (mut all, mut cursor, mut is_last) = (Vec::new(), None, false);
         while !is_last {
             let page = self.page(None, PAGE, cursor)?;
@@ -130,7 +149,8 @@ impl Tasks for Http<'_> {
         let mut progress = Progress::new("exported:", all.len() as u64);
         // Lists begin with the newest.
         for (done, task) in (1..).zip(all.into_iter().rev()) {
-            tell(&self.export(task)?);
+            self.export(task, out)?;
+            out(b"\n")?;
             progress.tell(done);
         }
         Ok(())

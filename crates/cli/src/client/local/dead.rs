@@ -4,7 +4,7 @@ use super::Local;
 use crate::{
     bulk::{self, Outcome},
     client::dead::{Dead, Told, scope},
-    error::Error,
+    error::{Code, Error},
     progress::Progress,
 };
 use relaymesh_api::view::dead::{self, All, Selection, Shown, What};
@@ -29,7 +29,15 @@ impl Dead for Local<'_> {
 
     fn dead_documents(&self, id: &str) -> Result<Vec<Value>, Error> {
         let found = self.dead_named(&[id.to_owned()])?;
-        let documents = |what: What| self.read(|reader| what.document(reader));
+        let documents = |what: What| {
+            let mut all = Vec::new();
+            let mut out = |bytes: &[u8]| {
+                all.extend_from_slice(bytes);
+                Ok(())
+            };
+            self.read(|reader| what.document().write(reader, &mut out))?;
+            serde_json::from_slice(&all).map_err(|error| Error::new(Code::Internal, error.to_string()))
+        };
         found.iter().filter_map(|dead| dead.ids.what()).map(documents).collect()
     }
 

@@ -11,6 +11,7 @@ use crate::{
     view::View,
     watch::{Begin, last},
 };
+use relaymesh_api::view::Results;
 use relaymesh_core::{id::TaskId, name::Name};
 use relaymesh_runtime::{
     driver::{Answer, Command, Event, Watcher},
@@ -140,7 +141,7 @@ impl Follow for Local<'_> {
             let pos = reader.head()?.pos;
             let rows = rows(reader, task)?;
             let has_ended = rows.task.status.is_terminal();
-            let view = if has_ended { View::load(reader, rows)? } else { View::bare(rows) };
+            let view = if has_ended { View::load(reader, rows, Results::Short)? } else { View::bare(rows) };
             Ok(Seen { task: view.shown(false), pos: Some(pos) })
         })
     }

@@ -6,7 +6,10 @@ use crate::{
     error::{Code, Error},
     link::{self, Missing},
 };
-use relaymesh_api::view::message::{self, Asking, Replied, Spoken, Told, Waiting};
+use relaymesh_api::view::{
+    Results,
+    message::{self, Asking, Replied, Spoken, Told, Waiting},
+};
 use relaymesh_core::{id::ThreadId, name::Name, op::Scope};
 use relaymesh_runtime::driver::{Answer, Command, MessageCommand};
 use relaymesh_store::Reader as _;
@@ -40,11 +43,11 @@ impl Messages for Local<'_> {
         self.read(|reader| {
             let rows = reader.scope(Scope::Thread(thread))?;
             let missing = || Error::new(Code::NoTask, format!("there is no thread {thread} in this root"));
-            message::thread(reader, rows.as_ref().and_then(|rows| rows.thread()).ok_or_else(missing)?)
+            message::thread(reader, rows.as_ref().and_then(|rows| rows.thread()).ok_or_else(missing)?, Results::Full)
         })
     }
 
     fn inbox(&self, agent: &Name, limit: u32) -> Result<Vec<Waiting>, Error> {
-        self.read(|reader| message::inbox(reader, &self.context.namespace, agent, limit as usize))
+        self.read(|reader| message::inbox(reader, &self.context.namespace, agent, limit as usize, Results::Full))
     }
 }

@@ -2,20 +2,21 @@
 
 use super::{Local, rows};
 use crate::{
-    client::{Change, Listed, Outcome, Stream, Submission, Tasks},
-    error::Error,
-    export,
+    client::{Change, Listed, Out, Stream, Submission, Tasks},
+    error::{Code, Error},
     link::{self, Link, Missing},
     lookup, output,
     progress::Progress,
     session,
-    view::{Shown, View, result_of},
+    view::{Shown, View},
 };
 use relaymesh_agents::Agents;
 use relaymesh_api::view::{
-    Accepted, Changed, Summary,
+    Accepted, Changed, Reference, Results, Room, Summary,
     asked::{self, Asked},
-    summary,
+    bytes,
+    document::{Document, Form},
+    place, summary,
 };
 use relaymesh_core::{id::TaskId, name::Name};
 use relaymesh_runtime::{
@@ -24,7 +25,6 @@ use relaymesh_runtime::{
     world::Alert,
 };
 use relaymesh_store::{Reader, TaskFilter};
-use serde_json::Value;
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
@@ -77,20 +77,22 @@ impl Tasks for Local<'_> {
     fn task(&self, task: TaskId, history: bool) -> Result<Shown, Error> {
         self.read(|reader| {
             let rows = rows(reader, task)?;
-            Ok(View::load(reader, rows)?.with_processes(&self.context.root).shown(history))
+            Ok(View::load(reader, rows, Results::Short)?.with_processes(&self.context.root).shown(history))
         })
     }
 
-    fn result(&self, task: TaskId, step: Option<&str>) -> Result<Outcome, Error> {
+    fn task_json(&self, task: TaskId, history: bool, results: Results, out: &mut Out<'_>) -> Result<(), Error> {
+        let root = Some(self.context.root.clone());
+        let form = Form { results, history, root, ..Form::default() };
+        self.rows(task)?;
+        self.read(|reader| Document::task(task, form).write(reader, out))
+    }
+
+    fn content(&self, task: TaskId, named: &Reference) -> Result<Vec<u8>, Error> {
         self.read(|reader| {
-            let rows = rows(reader, task)?;
-            let Some(step) = step else {
-                let status = rows.task.status;
-                return Ok(Outcome { status, result: View::load(reader, rows)?.result(), error: None });
-            };
-            let step = lookup::step(&rows, step)?.1;
-            let result = result_of(reader, step)?;
-            Ok(Outcome { status: step.status, result, error: step.error.clone() })
+            let missing = || Error::new(Code::NoContent, format!("{task} has no content with the hash {}", named.hash));
+            let (found, key) = place(&rows(reader, task)?, &named.hash).ok_or_else(missing)?;
+            bytes(reader, key, found, || format!("the content {} of {task}", named.hash))
         })
     }
 
@@ -98,7 +100,7 @@ impl Tasks for Local<'_> {
         self.read(|reader| {
             let rows = rows(reader, task)?;
             let index = lookup::step(&rows, step)?.0;
-            Ok(Asked::load(reader, &rows, index)?.filled(reader, &rows)?.shown())
+            Ok(Asked::load(reader, &rows, index, &mut Room::new(Results::Full))?.filled(reader, &rows)?.shown())
         })
     }
 
@@ -117,14 +119,12 @@ impl Tasks for Local<'_> {
         })
     }
 
-    fn export(&self, task: TaskId) -> Result<Value, Error> {
-        self.read(|reader| {
-            let rows = rows(reader, task)?;
-            export::task(reader, rows)
-        })
+    fn export(&self, task: TaskId, out: &mut Out<'_>) -> Result<(), Error> {
+        self.rows(task)?;
+        self.read(|reader| Document::export(task).write(reader, out))
     }
 
-    fn export_all(&self, tell: &mut dyn FnMut(&Value)) -> Result<(), Error> {
+    fn export_all(&self, out: &mut Out<'_>) -> Result<(), Error> {
         self.read(|reader| {
             let mut progress = Progress::new("looked at tasks:", reader.counts()?.0);
             let (mut after, mut seen) = (None, 0);
@@ -136,7 +136,8 @@ impl Tasks for Local<'_> {
                     seen += 1;
                     progress.tell(seen);
                     if rows.task.namespace == self.context.namespace {
-                        tell(&export::task(reader, rows)?);
+                        Document::export(rows.task.id).write(reader, out)?;
+                        out(b"\n")?;
                     }
                 }
             }
@@ -161,7 +162,8 @@ impl Tasks for Local<'_> {
     }
 
     fn approvals(&self) -> Result<Vec<asked::Shown>, Error> {
-        let found = self.read(|reader| asked::all(reader, &self.context.namespace))?;
+        let all = |reader: &mut _| asked::all(reader, &self.context.namespace, usize::MAX, Results::Full);
+        let (found, _) = self.read(all)?;
         Ok(found.into_iter().map(Asked::shown).collect())
     }
 }

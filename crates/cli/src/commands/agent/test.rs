@@ -15,6 +15,7 @@ use crate::{
     view::View,
 };
 use relaymesh_agents::{Agents, RAN, Ran, quoted};
+use relaymesh_api::view::Results;
 use relaymesh_core::{
     id::TaskId,
     name::Name,
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let (task, is_interrupted) = follow(&submission, &agents, Duration::from_millis(args.timeout), context)?;
     let mut reader = root::read(&context.root)?;
     let rows = reader.task(task)?.ok_or_else(|| Error::new(Code::NoTask, format!("there is no task {task}")))?;
-    let view = View::load(&mut reader, rows)?;
+    let view = View::load(&mut reader, rows, Results::Full)?;
     show(&view, context);
     Ok(if is_interrupted { Exit::Interrupted } else { Exit::of(view.rows.task.status) })
 }

@@ -1,6 +1,6 @@
 //! `relaymesh dead export`
 
-use super::find::Chosen;
+use super::find::{Chosen, What};
 use crate::{args::Context, error::Error, exit::Exit, output, progress::Progress};
 
 const EXAMPLES: &str = "\
@@ -24,7 +24,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let found = args.chosen.find_or_all(&*client)?;
     let mut progress = Progress::new("exported:", found.len() as u64);
     for (done, what) in (1..).zip(found.iter().filter_map(|dead| dead.ids.what())) {
-        client.dead_documents(&what.id())?.iter().for_each(|document| output::line(&document.to_string()));
+        match what {
+            What::Task(task) => {
+                client.export(task, &mut |bytes| {
+                    output::part(bytes);
+                    Ok(())
+                })?;
+                output::end_of_line();
+            }
+            What::Message(..) => {
+                client.dead_documents(&what.id())?.iter().for_each(|document| output::line(&document.to_string()));
+            }
+        }
         progress.tell(done);
     }
     Ok(Exit::Done)

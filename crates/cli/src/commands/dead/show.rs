@@ -1,13 +1,9 @@
 //! `relaymesh dead show`
 
-use crate::{
-    args::Context,
-    error::Error,
-    exit::Exit,
-    output, time,
-    view::{self, Shown},
-};
+use super::find::What;
+use crate::{args::Context, error::Error, exit::Exit, output, time, view};
 use serde_json::Value;
+use std::slice;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,14 +19,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
-    for document in context.client().dead_documents(&args.id)? {
-        match serde_json::from_value::<Shown>(document.clone()) {
-            _ if context.json => output::value(&document),
-            Ok(task) => {
-                view::print(&task, true);
-                output::note(&format!("  next: retry it with `relaymesh dead redrive {}`", task.task));
+    let client = context.client();
+    for what in client.dead_named(slice::from_ref(&args.id))?.iter().filter_map(|dead| dead.ids.what()) {
+        match what {
+            What::Task(task) if context.json => output::json(|out| client.export(task, out))?,
+            What::Task(task) => {
+                view::print(&client.task(task, true)?, true);
+                output::note(&format!("  next: retry it with `relaymesh dead redrive {task}`"));
             }
-            Err(_) => show_message(&document),
+            What::Message(..) => {
+                for document in client.dead_documents(&what.id())? {
+                    if context.json { output::value(&document) } else { show_message(&document) }
+                }
+            }
         }
     }
     Ok(Exit::Done)

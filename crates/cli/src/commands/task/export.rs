@@ -25,19 +25,25 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let client = context.client();
     if args.all {
-        client.export_all(&mut |document| output::line(&document.to_string()))?;
+        client.export_all(&mut part)?;
         return Ok(Exit::Done);
     }
     // All of them are found before the first is written: a mistake in one leaves no half of a file.
     let named = args.ids.iter().map(|text| client.find(text)).collect::<Result<Vec<_>, _>>()?;
     if let [only] = named[..] {
-        output::value(&client.export(only)?);
+        output::json(|out| client.export(only, out))?;
         return Ok(Exit::Done);
     }
     let mut progress = Progress::new("exported:", named.len() as u64);
     for (done, task) in (1..).zip(named) {
-        output::line(&client.export(task)?.to_string());
+        client.export(task, &mut part)?;
+        output::end_of_line();
         progress.tell(done);
     }
     Ok(Exit::Done)
+}
+
+fn part(bytes: &[u8]) -> Result<(), Error> {
+    output::part(bytes);
+    Ok(())
 }

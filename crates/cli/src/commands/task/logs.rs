@@ -8,8 +8,8 @@ use crate::{
     output,
     view::Shown,
 };
-use relaymesh_api::view::ShownStep;
-use relaymesh_core::{id::TaskId, name::Name, task::Status};
+use relaymesh_api::view::{Delivered, ShownStep};
+use relaymesh_core::{content::Media, id::TaskId, name::Name, task::Status};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -104,25 +104,30 @@ impl<'a> Tail<'a> {
                 self.show_attempt(step, epoch, is_over)?;
             }
             if task.steps.iter().any(|step| step.ran.is_some()) {
-                self.show_result(step);
+                self.show_result(task, step)?;
             }
         }
         Ok(())
     }
 
     /// A short result has no file: it is kept as the result alone.
-    fn show_result(&mut self, step: &ShownStep) {
+    fn show_result(&mut self, task: &Shown, step: &ShownStep) -> Result<(), Error> {
         let key = (step.index, step.epoch);
         if self.stream != Stream::Stdout || step.status != Status::Success || self.shown.contains_key(&key) {
-            return;
+            return Ok(());
         }
-        let result = match &step.result {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => value.to_string(),
+        let result = match task.delivered_by(step) {
+            Some(Delivered::Value(value)) => text(value),
+            Some(Delivered::Named(named)) => {
+                let bytes = self.client.content(self.task, named)?;
+                let read = if named.media_type == Media::Json { serde_json::from_slice(&bytes).ok() } else { None };
+                read.map_or_else(|| String::from_utf8_lossy(&bytes).into_owned(), |value| text(&value))
+            }
+            Some(Delivered::Steps(_)) | None => String::new(),
         };
         self.shown.insert(key, result.len() as u64);
         result.lines().for_each(|line| self.say(step, step.epoch, line));
+        Ok(())
     }
 
     fn say(&self, step: &ShownStep, epoch: u32, line: &str) {
@@ -151,5 +156,13 @@ impl<'a> Tail<'a> {
             self.shown.insert((step.index, epoch), reached);
             String::from_utf8_lossy(&bytes[..shown]).lines().for_each(|line| self.say(step, epoch, line));
         }
+    }
+}
+
+fn text(result: &Value) -> String {
+    match result {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => value.to_string(),
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::{
     args::Context,
-    client::Outcome,
     error::{Code, Error},
     exit::Exit,
-    output,
+    output, watch,
 };
+use relaymesh_api::view::Reference;
 use relaymesh_core::task::Status;
 
 const EXAMPLES: &str = "\
@@ -30,13 +30,25 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let client = context.client();
     let task = client.find(&args.id)?;
-    let Outcome { status, result, error } = client.result(task, args.step.as_deref())?;
-    if let Some(result) = result {
-        output::value(&result);
+    let shown = client.task(task, false)?;
+    let step = match &args.step {
+        Some(step) => shown.steps.get(usize::from(client.step(task, step)?)),
+        None => None,
+    };
+    let fetch = |named: &Reference| client.content(task, named);
+    let (status, error, has_one) = match step {
+        Some(step) => (step.status, step.error.as_ref(), shown.delivered_by(step).is_some()),
+        None => (shown.status, None, shown.delivered().is_some()),
+    };
+    if has_one {
+        output::json(|out| match step {
+            Some(step) => watch::step_result(&shown, step, &fetch, out),
+            None => watch::result(&shown, &fetch, out),
+        })?;
         return Ok(Exit::Done);
     }
     let what = args.step.as_ref().map_or_else(|| task.to_string(), |step| format!("step `{step}` of {task}"));
-    let why = error.map_or_else(String::new, |error| format!(": {}", output::clean(&error)));
+    let why = error.map_or_else(String::new, |error| format!(": {}", output::clean(error)));
     let error = Error::new(Code::Refused, format!("{what} has no result: it is {status}{why}"));
     Err(match status {
         Status::Pending | Status::Waiting | Status::Running | Status::Retrying => {

@@ -1,7 +1,12 @@
 //! `relaymesh task show`
 
-use crate::{args::Context, error::Error, exit::Exit, output, view};
-use serde_json::json;
+use crate::{
+    args::Context,
+    error::{Code, Error},
+    exit::Exit,
+    output, view,
+};
+use relaymesh_api::view::Results;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,15 +24,27 @@ pub(crate) struct Args {
     /// Show every attempt of every step
     #[arg(long)]
     history: bool,
+    /// With --json: results to show. `short` shows those up to 64 KiB, 1 MiB in all, and names the others by hash
+    #[arg(long, value_name = "none|short|full", default_value = "short", value_parser = results)]
+    results: Results,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let client = context.client();
-    let shown = client.task(client.find(&args.id)?, args.history)?;
+    let task = client.find(&args.id)?;
     if context.json {
-        output::value(&json!(shown));
+        output::json(|out| client.task_json(task, args.history, args.results, out))?;
     } else {
-        view::print(&shown, args.history);
+        view::print(&client.task(task, args.history)?, args.history);
     }
     Ok(Exit::Done)
+}
+
+fn results(text: &str) -> Result<Results, Error> {
+    match text {
+        "none" => Ok(Results::None),
+        "short" => Ok(Results::Short),
+        "full" => Ok(Results::Full),
+        _ => Err(Error::new(Code::Usage, "use one of none, short, full")),
+    }
 }

@@ -1,3 +1,0 @@
-//! A task or a message as one document.
-
-pub(crate) use relaymesh_api::view::export::*;
