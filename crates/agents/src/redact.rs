@@ -103,9 +103,10 @@ impl Redactor {
                 |verdict: &Verdict| matches!(verdict, Verdict::Begun(length) if *length >= PATTERN_BYTES_MIN);
             let gone = match self.first(at, is_begun) {
                 Verdict::Begun(_) => Some(self.held.len()),
-                _ => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_))) {
+                Verdict::No | Verdict::Whole(_) => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_)))
+                {
                     Verdict::Whole(end) => Some(end),
-                    _ => None,
+                    Verdict::No | Verdict::Begun(_) => None,
                 },
             };
             match gone {
@@ -153,7 +154,7 @@ impl Redactor {
         all.dedup();
         match verdicts(&all) {
             Verdict::No if found.is_cut && is_wanted(&Verdict::Begun(0)) => Verdict::Begun(0),
-            verdict => verdict,
+            verdict @ (Verdict::No | Verdict::Whole(_) | Verdict::Begun(_)) => verdict,
         }
     }
 }
