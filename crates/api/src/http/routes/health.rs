@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-/// Liveness.
+/// Whether the process is alive.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Liveness)]
 pub(super) struct Live {
@@ -31,7 +31,7 @@ pub(super) struct Live {
     status: String,
 }
 
-/// Readiness.
+/// Whether the daemon can work, and what is in its way.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Readiness)]
 pub(super) struct Ready {
@@ -44,7 +44,7 @@ pub(super) struct Ready {
     why: Vec<Trouble>,
 }
 
-/// A problem.
+/// A problem of the daemon.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadinessProblem)]
 pub(super) struct Trouble {

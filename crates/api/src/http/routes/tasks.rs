@@ -341,7 +341,7 @@ pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> 
     Ok(Said(found.await?))
 }
 
-/// Reason.
+/// Change of a task, with its reason.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = TaskChange)]
 #[serde(deny_unknown_fields)]
