@@ -140,7 +140,7 @@ pub struct Fault {
     hints: Vec<String>,
 }
 
-/// State of the daemon. [`Status::health`] judges it.
+/// State of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DaemonStatus)]
 pub struct Status {

@@ -49,7 +49,7 @@ pub struct Own {
     pub held_because: Option<String>,
 }
 
-/// Lists all agents.
+/// All agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = AgentList)]
 pub struct All {

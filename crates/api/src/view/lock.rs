@@ -46,7 +46,7 @@ pub struct Shown {
     pub purpose: String,
 }
 
-/// Lists the locks of a namespace.
+/// The locks of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = LockList)]
 pub struct All {

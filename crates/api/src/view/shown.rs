@@ -247,7 +247,7 @@ pub struct Summary {
     pub updated_ms: u64,
     /// Number of steps that have succeeded or were skipped.
     pub steps_done: usize,
-    /// Total number.
+    /// Number of steps.
     pub steps: usize,
 }
 

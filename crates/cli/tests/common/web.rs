@@ -72,7 +72,7 @@ impl Web {
     pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> String {
         let given =
             |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
-        let base = if path == "/metrics" { "" } else { "/api/v1" };
+        let base = if path.split('?').next() == Some("/metrics") { "" } else { "/api/v1" };
         let mut lines = vec![format!("{method} {base}{path} HTTP/1.1")];
         let bearer = self.token.as_ref().map(|token| format!("Bearer {token}"));
         let length = body.map(|body| body.len().to_string());

@@ -1,6 +1,7 @@
 //! Values that are one of a few, as schemas of their own: one class in a generated client, wherever they stand.
 
 use crate::health;
+use relaymesh_agents::tool::Tool;
 use relaymesh_core::{
     content::Media,
     lanes::Priority,
@@ -37,7 +38,10 @@ pub(super) fn add(schemas: &mut Value) {
 fn all() -> Vec<(&'static str, &'static str, Vec<Value>)> {
     let readiness = health::Trouble::ALL.map(health::Trouble::as_str);
     let readiness = readiness.into_iter().chain(["silent", "unreadable"]).map(Value::from);
+    let tools = every!(Tool: Codex, Claude, Gemini, Opencode, Aider, Generic => |tool| tool.program().into());
+    let agents = ["builtin", "script", "http", "inbox"].map(Value::from).into_iter().chain(tools);
     vec![
+        ("AgentKind", "Kind of an agent; of one that runs an agent tool, the name of the tool.", agents.collect()),
         ("TaskStatus", "Status of a task or a step.", Status::ALL.iter().map(|value| json!(value)).collect()),
         ("MessageState", "State of a message.", State::ALL.iter().map(|value| json!(value)).collect()),
         ("Priority", "Priority of a step or a message.", Priority::ALL.iter().map(|value| json!(value)).collect()),

@@ -152,6 +152,7 @@ const FORMS: &[(&str, &str, Form)] = &[
     ("ThreadMessage", "dead", Form::OneOf("DeadReason")),
     ("NewToken", "scope", Form::OneOf("TokenScope")),
     ("TokenDetails", "scope", Form::OneOf("TokenScope")),
+    ("Agent", "kind", Form::OneOf("AgentKind")),
     ("AuditEntry", "kind", Form::OneOf("OpKind")),
     ("audit_query", "kind", Form::OneOf("OpKind")),
     ("events_follow", "kind", Form::Kinds),
@@ -240,6 +241,10 @@ pub(super) fn parameter(operation: &str, parameter: &mut Value) {
     if let Some(kinds) = schema["type"].as_array() {
         let kind = kinds.iter().find(|kind| *kind != "null").cloned();
         schema["type"] = kind.unwrap_or_default();
+    }
+    let other = schema["oneOf"].as_array().and_then(|ways| ways.iter().find(|way| way["type"] != "null").cloned());
+    if let Some(other) = other {
+        *schema = other;
     }
     value(operation, &name, schema);
 }

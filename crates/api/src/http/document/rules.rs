@@ -43,7 +43,7 @@ pub(super) fn add(schemas: &mut Value) {
         { "allOf": [{ "not": is_agent }, said("agent")] },
     ] });
     schemas["SettingsUpdate"]["properties"]["settings"] = settings();
-    schemas["DeadLetterFailure"]["allOf"][1]["properties"]["error"] = reference("Problem");
+    schemas["DeadLetterFailure"]["allOf"][1]["properties"]["error"] = described(reference("Problem"), "Why not.");
     schemas["Problem"]["properties"]["current"] = json!({
         "description": "The current state, where a revision was not current.",
         "anyOf": [reference("SettingList"), { "type": "null" }],
@@ -72,12 +72,17 @@ fn submissions(schemas: &mut Value) {
         })
     };
     let mut flow = make("A task that runs a flow.", "flow", &|name| !OF_AGENT.contains(&name));
-    flow["properties"]["flow"] = reference("Flow");
+    flow["properties"]["flow"] = described(reference("Flow"), "The flow.");
     schemas["AgentTask"] = make("A task of one step, which an agent runs.", "agent", &|name| name != "flow");
     schemas["FlowTask"] = flow;
     schemas["TaskSubmission"] =
         json!({ "description": whole["description"], "oneOf": [reference("AgentTask"), reference("FlowTask")] });
-    schemas["FlowCheck"]["properties"]["flow"] = reference("Flow");
+    schemas["FlowCheck"]["properties"]["flow"] = described(reference("Flow"), "The flow.");
+}
+
+fn described(mut schema: Value, about: &str) -> Value {
+    schema["description"] = json!(about);
+    schema
 }
 
 /// Every setting with its bounds.

@@ -29,7 +29,7 @@ use serde_json::json;
 use std::sync::OnceLock;
 use utoipa::ToSchema;
 
-/// Liveness.
+/// Whether the process is alive.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Liveness)]
 pub(super) struct Live {
@@ -37,7 +37,7 @@ pub(super) struct Live {
     status: String,
 }
 
-/// Readiness.
+/// Whether the daemon can work, and what is in its way.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Readiness)]
 pub(super) struct Ready {
@@ -51,7 +51,7 @@ pub(super) struct Ready {
     why: Option<Vec<Trouble>>,
 }
 
-/// A problem.
+/// A problem of the daemon.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReadinessProblem)]
 pub(super) struct Trouble {

@@ -97,7 +97,7 @@ pub(super) async fn acquire(house: State, who: Who, Json(asked): Json<Acquire>) 
     told(house.desk.ask(&who.caller, Command::Lock(command)).await?)
 }
 
-/// A held lock.
+/// A held lock, to renew or to release.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = LockProof)]
 #[serde(deny_unknown_fields)]

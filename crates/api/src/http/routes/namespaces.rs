@@ -20,7 +20,7 @@ pub(super) async fn list(house: State, who: Who) -> Answered {
     Ok(Said(json!(namespace::All { namespaces })))
 }
 
-/// A namespace to be made.
+/// A namespace to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewNamespace)]
 #[serde(deny_unknown_fields)]

@@ -248,7 +248,7 @@ pub(super) async fn claim(
     Ok(Said(json!(Claimed { task, step: index, epoch, lease, worker, lease_ms, heartbeat_ms, token, traceparent })))
 }
 
-/// A worker's sign of life.
+/// Renewal of a worker's leases.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Heartbeat)]
 #[serde(deny_unknown_fields)]

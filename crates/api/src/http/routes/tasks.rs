@@ -366,7 +366,7 @@ pub(super) async fn export(house: State, who: Who, Path(task): Path<String>) -> 
     Ok(answer_task(&house, &who, id(&task)?, Form::export()).await?)
 }
 
-/// Reason.
+/// Change of a task, with its reason.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = TaskChange)]
 #[serde(deny_unknown_fields)]

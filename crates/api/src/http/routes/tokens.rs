@@ -98,7 +98,7 @@ pub(super) struct Revoked {
     revoked: bool,
 }
 
-/// A session.
+/// A session: a token for twelve hours.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Session)]
 pub(super) struct Begun {

@@ -35,7 +35,7 @@ pub struct Shown {
 pub struct All {
     /// The failures; at most 1000.
     pub dead: Vec<Shown>,
-    /// Total number.
+    /// Total number of matches.
     pub total: usize,
 }
 
@@ -57,7 +57,7 @@ pub struct Ids {
     pub thread: Option<ThreadId>,
 }
 
-/// Outcome of each.
+/// Outcome of a retry or a purge, for each task and message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadLetterOutcome)]
 pub struct Outcome {
@@ -67,7 +67,7 @@ pub struct Outcome {
     pub failed: Vec<Failed>,
 }
 
-/// One that failed.
+/// A task or message that could not be retried or purged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = DeadLetterFailure)]
 pub struct Failed {
