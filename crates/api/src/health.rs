@@ -82,6 +82,8 @@ impl Status {
         if self.disk_free_bytes < self.disk_needed_bytes {
             let (free, needed) = (self.disk_free_bytes >> 20, self.disk_needed_bytes >> 20);
             found(Trouble::DiskFull, format!("{free} MiB are free; writes stop below {needed} MiB"));
+        } else if let Some(why) = &self.disk_full {
+            found(Trouble::DiskFull, format!("a write was refused, and there is no room yet: {why}"));
         }
         if let Some(why) = &self.settings_problem {
             found(Trouble::SettingsRefused, format!("the previous ones are still in use: {why}"));
@@ -119,6 +121,8 @@ mod tests {
             (well(), true, vec![]),
             (Status { poisoned: text(), ..well() }, false, vec!["poisoned"]),
             (Status { disk_free_bytes: 1, ..well() }, false, vec!["disk_full"]),
+            (Status { disk_full: text(), ..well() }, false, vec!["disk_full"]),
+            (Status { disk_free_bytes: 1, disk_full: text(), ..well() }, false, vec!["disk_full"]),
             (Status { settings_problem: text(), ..well() }, true, vec!["settings_refused"]),
             (Status { agents_problem: text(), ..well() }, true, vec!["agents_refused"]),
             (Status { held: vec![held.clone()], ..well() }, true, vec!["agents_held"]),

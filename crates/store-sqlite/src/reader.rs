@@ -62,7 +62,10 @@ impl SqliteReader {
     /// running writer the store is never behind what it said a moment ago.
     pub fn remembers(&mut self, root: &Path) -> Result<(), Error> {
         let root = Root::new(root);
-        let mark = Sidecar::peek(&root).ok_or_else(|| check::no_sidecar(&root))?;
+        let mark = match Sidecar::peek(&root)? {
+            Some(mark) => mark,
+            None => return Err(check::is_there(&root).err().unwrap_or_else(|| check::no_sidecar(&root))),
+        };
         self.at_one_moment(|connection| check::remembers(connection, &head::load(connection)?, mark))
     }
 
@@ -166,7 +169,12 @@ impl Reader for SqliteReader {
     }
 
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
-        blobs::read(&self.root, hash)
+        let found = blobs::read(&self.root, hash)?;
+        if found.is_none() {
+            // Without its disk every blob is missing, and none of them is damaged.
+            check::is_there(&self.root)?;
+        }
+        Ok(found)
     }
 
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {

@@ -131,6 +131,10 @@ impl Blobs for Disk {
     fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.state().blobs.get(hash).cloned())
     }
+
+    fn distrust(&self, cause: &str) -> Error {
+        self.state().distrust(cause)
+    }
 }
 
 impl Store for MemoryStore {

@@ -2,10 +2,13 @@
 //!
 //! The server's thread must never wait for a disk, and a thread for each look would open the database each time. The queue is bounded:
 //! whoever finds it full is told to come again, and nothing piles up.
+//!
+//! Damage that a read meets is also told to the operator: whoever sent the request may be the last to know what to do about it.
 
 use crate::error::{Code, Error};
 use relaymesh_store::Reader;
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -19,27 +22,51 @@ use tokio::sync::oneshot;
 const THREADS: usize = 2;
 /// How many may wait for that.
 const WAITING_MAX: usize = 512;
+/// Damages that are remembered, so that each is told once.
+const TOLD_MAX: usize = 256;
 
 type Job = Box<dyn FnOnce(&mut Option<Box<dyn Reader>>) + Send>;
 type Open = Box<dyn Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync>;
+
+/// Raises an alert about damage.
+type Alarm = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Looks into the store. Clones are the same threads, which end with the last of them.
 #[derive(Clone)]
 pub struct Readers {
     jobs: SyncSender<Job>,
     open: Arc<Open>,
+    damage: Arc<Damage>,
+}
+
+/// What was found to be damaged, and who is told.
+struct Damage {
+    alarm: Alarm,
+    told: Mutex<BTreeSet<String>>,
 }
 
 impl Readers {
-    /// Starts the threads. Each opens its connection when it is first needed.
-    pub fn start(open: impl Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync + 'static) -> std::io::Result<Self> {
+    /// Starts the threads. Each opens its connection when it is first needed. Damage is told to `alarm`.
+    pub fn start(
+        open: impl Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync + 'static,
+        alarm: Alarm,
+    ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::sync_channel(WAITING_MAX);
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..THREADS {
             let queue = Arc::clone(&queue);
             thread::Builder::new().name("reader".to_owned()).spawn(move || work(&queue))?;
         }
-        Ok(Self { jobs, open: Arc::new(Box::new(open)) })
+        let damage = Arc::new(Damage { alarm, told: Mutex::default() });
+        Ok(Self { jobs, open: Arc::new(Box::new(open)), damage })
+    }
+
+    /// Raises an alert about damage that was found, once.
+    pub fn tell_damage(&self, what: &str) {
+        let mut told = self.damage.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < TOLD_MAX && told.insert(what.to_owned()) {
+            (self.damage.alarm)(what);
+        }
     }
 
     /// What `look` finds.
@@ -60,7 +87,11 @@ impl Readers {
             TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads are already waiting")),
             TrySendError::Disconnected(_) => Error::new(Code::Stopping, "the node is stopping"),
         })?;
-        found.await.unwrap_or_else(|_| Err(Error::new(Code::Internal, "a read failed")))
+        let found = found.await.unwrap_or_else(|_| Err(Error::new(Code::Internal, "a read failed")));
+        if let Err(Error { code: Code::Damaged, message, .. }) = &found {
+            self.tell_damage(message);
+        }
+        found
     }
 }
 

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Grows with every change of a message.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// The first word of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,6 +178,8 @@ pub struct Status {
     pub disk_free_bytes: u64,
     /// Free space below which all writes are refused.
     pub disk_needed_bytes: u64,
+    /// Why writes are refused for want of space, if so. A write was refused, and since then there has been no room.
+    pub disk_full: Option<String>,
     /// Agents and providers that are held.
     pub held: Vec<HeldAgent>,
 }
@@ -215,6 +217,7 @@ impl Status {
             poisoned: None,
             disk_free_bytes: 0,
             disk_needed_bytes: 0,
+            disk_full: None,
             held: Vec::new(),
         }
     }

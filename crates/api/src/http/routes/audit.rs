@@ -11,6 +11,7 @@ use relaymesh_core::{
     name::Name,
     op::{Kind, Op, Scope},
 };
+use relaymesh_store::{Proven, proven};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -71,29 +72,33 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
         };
         let (mut pos, mut looked, mut entries) = (query.cursor.unwrap_or(0), 0, Vec::new());
         while looked < LOOK_MAX {
-            let page = reader.ops(pos, READ)?;
+            let page = proven::ops(reader, pos, READ)?;
             if page.is_empty() {
                 return Ok(json!(entry::Page { entries, next: None }));
             }
             looked += page.len();
-            for stored in page {
-                pos = stored.pos;
-                if stored.stub().is_some() {
-                    continue; // who wrote what is gone cannot be told any more
+            for proven in page {
+                pos = proven.pos();
+                match proven {
+                    // Who wrote what is gone cannot be told any more.
+                    Proven::Gone(..) => {}
+                    Proven::Damaged(_, why) => return Err(damaged(pos, why)),
+                    Proven::Op(op, hash) if fits(&op) => entries.push(entry::shown(&op, hash)),
+                    Proven::Op(..) => {}
                 }
-                let unreadable = |error| Error::new(Code::Damaged, format!("op {pos}: {error}"));
-                let op = Op::decode(pos, &stored.bytes).map_err(unreadable)?;
-                if fits(&op) {
-                    entries.push(entry::shown(&op, stored.hash));
-                    if entries.len() == limit {
-                        return Ok(json!(entry::Page { entries, next: Some(pos) }));
-                    }
+                if entries.len() == limit {
+                    return Ok(json!(entry::Page { entries, next: Some(pos) }));
                 }
             }
         }
         Ok(json!(entry::Page { entries, next: Some(pos) }))
     });
     Ok(Said(found.await?))
+}
+
+/// An op that cannot be believed; and how to read on, if somebody must.
+fn damaged(pos: u64, why: String) -> Error {
+    Error::new(Code::Damaged, format!("{why}. Entries after it: cursor={pos}"))
 }
 
 /// The kind with this name.

@@ -12,7 +12,7 @@ use relaymesh_core::{
     id::TaskId,
     op::{Op, Scope},
 };
-use relaymesh_store::Reader;
+use relaymesh_store::{Proven, Reader, proven};
 
 /// Ops that are read at once.
 const PAGE: usize = 500;
@@ -58,21 +58,18 @@ fn each(
 ) -> Result<u64, Error> {
     let mut after = after;
     loop {
-        let page = reader.ops(after, PAGE)?;
+        let page = proven::ops(reader, after, PAGE)?;
         let Some(last) = page.last() else { return Ok(after) };
-        after = last.pos;
-        for stored in page {
-            if stored.stub().is_some() {
+        after = last.pos();
+        for proven in page {
+            match proven {
                 // Who wrote what is gone cannot be told any more.
-                if wanted.is_all() {
-                    tell(Found::Gone(stored.pos, stored.hash));
-                }
-                continue;
-            }
-            let unreadable = |error| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
-            let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
-            if fits(wanted, &op) {
-                tell(Found::Op(Box::new(entry::shown(&op, stored.hash))));
+                Proven::Gone(pos, chain) if wanted.is_all() => tell(Found::Gone(pos, chain.head)),
+                Proven::Gone(..) => {}
+                // Nobody knows whether it would fit.
+                Proven::Damaged(pos, why) => tell(Found::Damaged(pos, why)),
+                Proven::Op(op, hash) if fits(wanted, &op) => tell(Found::Op(Box::new(entry::shown(&op, hash)))),
+                Proven::Op(..) => {}
             }
         }
         looked(after);
