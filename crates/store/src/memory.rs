@@ -291,6 +291,21 @@ impl Reader for MemoryReader {
         Ok(waiting.take(limit).map(|(_, due_ms, key)| (*due_ms, *key)).collect())
     }
 
+    fn due_in(
+        &mut self,
+        namespace: &Name,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+        let mut page = self.due(queue, now_ms, after, limit)?;
+        let last = page.last().copied().filter(|_| page.len() == limit);
+        let state = self.read()?;
+        page.retain(|(_, key)| state.tasks.get(&key.task()).is_some_and(|row| row.namespace == *namespace));
+        Ok((page, last))
+    }
+
     fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
         let state = self.read()?;
         let ended = state.tasks.values().filter(|row| row.status.is_terminal()).map(|row| (row.updated_ms, row.key));
