@@ -249,12 +249,20 @@ fn a_worker_from_outside_claims_a_step_and_its_token_dies_with_the_attempt() {
     assert_eq!(attempt.get(&step).expect(200)["status"], "RUNNING");
     assert_eq!(attempt.get(&format!("/tasks/{busy}")).status, 404, "it sees its own task alone");
     assert_eq!(attempt.get("/tasks").status, 403);
-    attempt.post("/workers/heartbeat", &json!({ "worker": claimed["worker"] })).expect(200);
+    let beat = attempt.post("/workers/heartbeat", &json!({ "worker": claimed["worker"] })).expect(200);
+    assert_eq!(beat["held"], json!([{ "task": free, "step": 0 }]));
     let done = json!({ "epoch": claimed["epoch"], "lease": claimed["lease"], "result": { "n": 2 } });
     let stale = json!({ "epoch": 7, "lease": claimed["lease"], "result": 0 });
     assert_eq!(attempt.post(&format!("{step}/finish"), &stale).status, 409, "another attempt is fenced off");
     assert_eq!(attempt.post(&format!("{step}/finish"), &done).expect(200)["status"], "SUCCESS");
     assert_eq!(attempt.get(&step).status, 401, "the attempt is over, and so is its token");
+    let zombie = web.post("/workers/heartbeat", &json!({ "worker": claimed["worker"] }));
+    assert!(zombie.status == 409 && zombie.body.contains("holds no lease"), "{zombie:?}");
+    let fenced = web.get(&format!("/audit/fenced?task={free}")).expect(200)["entries"].take();
+    assert_eq!((&fenced[0]["verb"], &fenced[0]["given"], &fenced[1]), (&json!("complete"), &json!(7), &json!(null)));
+    assert_eq!(web.get(&format!("/audit/fenced?task={busy}")).expect(200)["entries"], json!([]));
+    assert_eq!(house.run(&["audit", "fenced", "--json"]).lines(), [fenced[0].clone()]);
+    assert!(web.get("/metrics").body.contains("relaymesh_fenced_total 1"), "it is counted");
     assert_eq!(web.get(&format!("/tasks/{free}")).expect(200)["result"], json!({ "n": 2 }));
     web.post(&format!("/tasks/{busy}/cancel"), &json!({})).expect(200);
 }

@@ -5,6 +5,7 @@ pub mod asked;
 pub mod dead;
 pub mod entry;
 pub mod export;
+pub mod fenced;
 pub mod lock;
 pub mod message;
 pub mod namespace;

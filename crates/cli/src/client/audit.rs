@@ -1,7 +1,7 @@
 //! What was written, by whom, from where and when.
 
 use crate::error::{Code, Error};
-use relaymesh_api::view::entry::Shown;
+use relaymesh_api::view::{entry::Shown, fenced};
 use relaymesh_core::{hash::Hash, id::TaskId, name::Name, op::Kind};
 use std::collections::VecDeque;
 
@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 pub(crate) trait Audit {
     /// The task that is meant, which may have been purged; and a position up to which no op is about it.
     fn audited(&self, text: &str) -> Result<(TaskId, u64), Error>;
+
+    /// The newest writes that the fence rejected, of this task if one is given.
+    fn fenced(&self, task: Option<&str>, limit: usize) -> Result<fenced::Page, Error>;
 
     /// The newest ops that fit.
     fn newest(&self, wanted: &Wanted, limit: usize) -> Result<Newest, Error>;

@@ -194,11 +194,12 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn heartbeat(&mut self, worker: WorkerId) -> Answer {
         let now = self.world.now();
-        for step in self.attempts.held_by(worker) {
-            self.attempts.renew(step, now.mono_ms);
+        let steps = self.attempts.held_by(worker);
+        for step in &steps {
+            self.attempts.renew(*step, now.mono_ms);
         }
         self.pipeline.batch().heartbeats.push(Heartbeat { worker, at_ms: now.wall_ms });
-        done(Status::Running)
+        Answer::Renewed { steps }
     }
 
     pub(super) fn finish(&mut self, caller: &Caller, hold: Hold, outcome: Outcome) -> Result<Status, Error> {

@@ -4,14 +4,14 @@ use super::{Answered, State, Who, id};
 use crate::{
     error::{Code, Error},
     http::json::{Query, Said},
-    view::entry,
+    view::{entry, fenced},
 };
 use relaymesh_core::{
     id::TaskId,
     name::Name,
     op::{Kind, Op, Scope},
 };
-use relaymesh_store::{Proven, proven};
+use relaymesh_store::{Proven, Reader, proven};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -92,6 +92,31 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
             }
         }
         Ok(json!(entry::Page { entries, next: Some(pos) }))
+    });
+    Ok(Said(found.await?))
+}
+
+/// Which of them.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FencedQuery {
+    /// Only writes about this task.
+    task: Option<String>,
+    /// Maximum number of results, up to 500.
+    limit: Option<usize>,
+}
+
+/// Lists fenced writes, newest first: reports of workers whose lease was over. They were rejected and changed nothing.
+#[utoipa::path(get, path = "/audit/fenced", tag = "audit", params(FencedQuery), security(("token" = ["ro"])), responses((status = 200, body = fenced::Page)))]
+pub(super) async fn fenced(house: State, who: Who, Query(query): Query<FencedQuery>) -> Answered {
+    let task = query.task.as_deref().map(id::<TaskId>).transpose()?;
+    let (who, limit) = (who.0, query.limit.unwrap_or(100).clamp(1, PAGE_MAX));
+    let found = house.desk.readers.read(move |reader| {
+        // Whose a task was that is purged is unknown.
+        let mut may_see = |reader: &mut dyn Reader, task| {
+            Ok(who.grant.namespaces.is_none() || reader.task(task)?.is_some_and(|rows| who.check_task(&rows).is_ok()))
+        };
+        Ok(json!(fenced::newest(reader, task, limit, &mut may_see)?))
     });
     Ok(Said(found.await?))
 }

@@ -7,7 +7,7 @@ use crate::{
     lookup,
     progress::Progress,
 };
-use relaymesh_api::view::entry;
+use relaymesh_api::view::{entry, fenced};
 use relaymesh_core::{
     id::TaskId,
     op::{Op, Scope},
@@ -26,6 +26,11 @@ impl Audit for Local<'_> {
             (Err(error), Some(id)) if error.code == Code::NoTask => Ok((id, 0)),
             (Err(error), _) => Err(error),
         }
+    }
+
+    fn fenced(&self, task: Option<&str>, limit: usize) -> Result<fenced::Page, Error> {
+        let task = task.map(|text| self.audited(text)).transpose()?.map(|(task, _)| task);
+        self.read(|reader| fenced::newest(reader, task, limit, &mut |_, _| Ok(true)))
     }
 
     fn newest(&self, wanted: &Wanted, limit: usize) -> Result<Newest, Error> {
