@@ -1,8 +1,12 @@
 //! What a process says: from a pipe into a file, as much as is allowed, and no more of it in memory than a buffer.
+//!
+//! Of what is over the limit the end is kept too ([`TAIL_BYTES_MAX`]), and between the two it says how much was left out. The head alone is
+//! the simple choice, and loses what people look for: a program says last why it failed.
 
 use crate::redact::Redactor;
 use std::{
     borrow::Cow,
+    collections::VecDeque,
     fs::File,
     io::{self, PipeReader, Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
@@ -12,6 +16,8 @@ use std::{
 pub(crate) const BUFFER_BYTES: usize = 16 << 10;
 /// How much is held back before there is a file for it. As much as a result may have that lies beside the log.
 const HELD_BYTES_MAX: usize = 8 << 10;
+/// How much of the end is kept of what is over the limit, in memory until it is over.
+const TAIL_BYTES_MAX: usize = 64 << 10;
 /// The longest last line that is remembered.
 const LINE_BYTES_MAX: usize = 512;
 
@@ -20,7 +26,12 @@ pub(crate) struct Tap {
     pipe: Option<PipeReader>,
     path: PathBuf,
     redactor: Redactor,
+    bytes_max: u64,
     room: u64,
+    /// The end of what is over the limit.
+    tail: VecDeque<u8>,
+    /// Bytes over the limit, those in the tail included.
+    beyond: u64,
     /// What has no file yet.
     held: Vec<u8>,
     /// Whether somebody may be reading along: nothing is held back then.
@@ -44,7 +55,10 @@ impl Tap {
             pipe: Some(pipe),
             path,
             redactor,
+            bytes_max,
             room: bytes_max,
+            tail: VecDeque::new(),
+            beyond: 0,
             held: Vec::new(),
             is_live: false,
             makes_folder: false,
@@ -69,7 +83,10 @@ impl Tap {
             pipe: None,
             path,
             redactor,
+            bytes_max,
             room: bytes_max,
+            tail: VecDeque::new(),
+            beyond: 0,
             heard: 0,
             held: Vec::new(),
             is_live: false,
@@ -92,7 +109,29 @@ impl Tap {
     pub(crate) fn hear_no_more(&mut self) -> Vec<u8> {
         let clean = self.redactor.finish();
         self.keep(&clean);
+        self.end();
         clean
+    }
+
+    /// Nothing more is kept: puts the end of what is over the limit behind its head.
+    pub(crate) fn end(&mut self) {
+        if self.beyond == 0 {
+            return;
+        }
+        let mut tail = std::mem::take(&mut self.tail);
+        let mut left_out = std::mem::take(&mut self.beyond) - tail.len() as u64;
+        if left_out > 0 {
+            // Not in the middle of a character.
+            while tail.front().is_some_and(|byte| byte & 0xc0 == 0x80) {
+                tail.pop_front();
+                left_out += 1;
+            }
+            let max = self.bytes_max;
+            self.put(
+                format!("\n[{left_out} bytes left out: the limit is {max} bytes, and this is the end]\n").as_bytes(),
+            );
+        }
+        self.put(tail.make_contiguous());
     }
 
     /// Keeps nothing of it after all.
@@ -164,10 +203,19 @@ impl Tap {
         if said.is_empty() {
             return;
         }
-        let kept = &said[..said.len().min(usize::try_from(self.room).unwrap_or(usize::MAX))];
-        self.is_over |= kept.len() < said.len();
+        let (kept, beyond) = said.split_at(said.len().min(usize::try_from(self.room).unwrap_or(usize::MAX)));
         self.room -= kept.len() as u64;
-        self.line.take_in(kept);
+        self.line.take_in(said);
+        if !beyond.is_empty() {
+            self.is_over = true;
+            self.beyond += beyond.len() as u64;
+            self.tail.extend(beyond);
+            let max = TAIL_BYTES_MAX.min(usize::try_from(self.bytes_max).unwrap_or(usize::MAX));
+            self.tail.drain(..self.tail.len().saturating_sub(max));
+        }
+        if kept.is_empty() {
+            return;
+        }
         if self.is_live || self.file.is_some() || self.held.len() + kept.len() > HELD_BYTES_MAX {
             self.put(kept);
         } else {
@@ -286,6 +334,31 @@ mod tests {
             assert_eq!(tap.is_over(), is_over);
             assert_eq!(tap.read().unwrap().len(), 64);
         }
+    }
+
+    #[test]
+    fn of_what_is_over_the_limit_the_end_is_kept_and_how_much_is_left_out_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = |text: &str, max: u64| {
+            let mut tap = tapped(text.as_bytes(), folder.path().join("err"), max);
+            tap.end();
+            let kept = String::from_utf8_lossy(&tap.read().unwrap()).into_owned();
+            (kept, tap.last_line())
+        };
+        let noise = "noise\n".repeat(1_000);
+        let text = format!("begin\n{noise}reason: no such host\n");
+        let (kept, last) = ended(&text, 40);
+        let cut = "[5947 bytes left out: the limit is 40 bytes, and this is the end]";
+        assert!(kept.starts_with("begin\nnoise") && kept.ends_with("reason: no such host\n"), "{kept}");
+        assert_eq!(
+            (kept.lines().find(|line| line.starts_with('[')), last.as_str()),
+            (Some(cut), "reason: no such host")
+        );
+        assert_eq!(ended("0123456789", 6).0, "0123456789", "nothing is left out");
+        let (kept, _) = ended(&"ä".repeat(100), 20);
+        assert!(kept.starts_with("ää") && kept.ends_with("ää"), "{kept}");
+        let (kept, _) = ended(&"ä".repeat(100), 21);
+        assert!(kept.contains("end]\nää") && kept.ends_with("ää"), "not in the middle of a character: {kept}");
     }
 
     #[test]

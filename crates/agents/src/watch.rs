@@ -248,6 +248,8 @@ impl<'a> Watch<'a> {
     }
 
     fn judged(mut self, status: io::Result<ExitStatus>) -> Ended {
+        self.said.end();
+        self.result.end();
         self.said.go_live();
         self.ran.ended(status.as_ref().ok().copied(), self.result.said_bytes(), self.said.said_bytes());
         // It is for people, and no reason to fail.

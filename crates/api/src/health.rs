@@ -99,6 +99,8 @@ impl Status {
         if self.disk_free_bytes < self.disk_needed_bytes {
             let (free, needed) = (self.disk_free_bytes >> 20, self.disk_needed_bytes >> 20);
             found(Trouble::DiskFull, format!("{free} MiB are free; writes stop below {needed} MiB"));
+        } else if let Some(why) = &self.disk_full {
+            found(Trouble::DiskFull, format!("a write was refused, and there is no room yet: {why}"));
         }
         if let Some(why) = &self.tokens_problem {
             found(Trouble::TokensRefused, why.clone());
@@ -144,6 +146,8 @@ mod tests {
             (Status { disk_free_bytes: 1, ..well() }, false, vec!["disk_full"]),
             (Status { tokens_problem: text(), ..well() }, false, vec!["tokens_refused"]),
             (Status { clock_problem: text(), ..well() }, true, vec!["clock_unconfirmed"]),
+            (Status { disk_full: text(), ..well() }, false, vec!["disk_full"]),
+            (Status { disk_free_bytes: 1, disk_full: text(), ..well() }, false, vec!["disk_full"]),
             (Status { settings_problem: text(), ..well() }, true, vec!["settings_refused"]),
             (Status { agents_problem: text(), ..well() }, true, vec!["agents_refused"]),
             (Status { held: vec![held.clone()], ..well() }, true, vec!["agents_held"]),

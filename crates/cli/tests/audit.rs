@@ -1,6 +1,6 @@
 //! The log as an audit: who, from where, when, what; and no content.
 
-use crate::common::{Mesh, house::House};
+use crate::common::{Mesh, house::House, web::Web};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -153,4 +153,60 @@ fn a_tail_goes_on_with_what_is_written_meanwhile() {
     assert_eq!(house.0.run(&["message", "send", "--to", "ben", "--input", "1"]).code, 0);
     assert_eq!(tail.next()["kind"], "SendMessage");
     tail.kill();
+}
+
+#[test]
+fn a_flipped_bit_in_an_author_is_told_as_damage_and_never_served() {
+    let house = House::new();
+    assert_eq!(house.run(&["up", "--detach"]).code, 0);
+    for n in ["1", "2", "3"] {
+        assert_eq!(house.run(&["submit", "--agent", "echo", "--input", n, "--wait"]).code, 0);
+    }
+    let ops = house.run(&["log", "show", "--json"]).lines();
+    let submits = ops.iter().filter(|op| op["kind"] == "ScheduleJob").filter_map(|op| op["pos"].as_u64());
+    let (pos, end) = (submits.collect::<Vec<_>>()[1], ops.len() as u64);
+    flip_author(&house, pos);
+
+    let web = Web::of(&house);
+    let got = web.get("/audit");
+    let problem = got.json();
+    assert_eq!(problem["code"], "store_damaged", "{problem}");
+    assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(&format!("op {pos} "))), "{problem}");
+    let after = web.get(&format!("/audit?cursor={pos}"));
+    assert_eq!(after.expect(200)["entries"][0]["pos"], pos + 1, "one can read on");
+    let mut events = web.events("?after=0", None);
+    let mut told = Vec::new();
+    while told.len() < ops.len() {
+        told.push(events.next().map(|(at, kind, data)| (at, kind, data.to_string())).unwrap_or_default());
+    }
+    let damaged = told.iter().filter(|(_, kind, _)| kind == "Damaged").map(|(at, ..)| *at);
+    assert_eq!(damaged.collect::<Vec<_>>(), [pos]);
+    assert_eq!(told.last().map(|(at, ..)| *at), Some(end), "the stream goes on");
+
+    let query = house.run(&["audit", "query"]);
+    let shown = house.run(&["log", "show", "--from", "1"]);
+    for said in [&query, &shown] {
+        assert_eq!(said.code, 6, "{}", said.stderr);
+        assert!(said.stderr.contains(&format!("op {pos} ")), "{}", said.stderr);
+    }
+    assert_eq!(query.stdout.lines().count() as u64, end - 1);
+    assert!(shown.stdout.lines().any(|line| line.contains("DAMAGED")), "{}", shown.stdout);
+    let texts = [got.body, after.body, query.stdout, shown.stdout, format!("{told:?}")];
+    assert!(texts.iter().all(|text| !text.contains("uester")), "a wrong author is served: {texts:?}");
+    let alert = house.json(&["status"])["alert"].to_string();
+    assert!(alert.contains(&format!("op {pos} ")), "{alert}");
+}
+
+/// Makes `uester` of the author `tester` of an op: one bit.
+fn flip_author(house: &House, pos: u64) {
+    let pos = i64::try_from(pos).unwrap_or_default();
+    let database = rusqlite::Connection::open(house.0.root().join("relaymesh.db"));
+    let flipped = database.and_then(|database| {
+        let read = |row: &rusqlite::Row<'_>| row.get::<_, Vec<u8>>(0);
+        let mut bytes = database.query_row("SELECT bytes FROM op_log WHERE pos = ?1", [pos], read)?;
+        let at = bytes.windows(6).position(|part| part == b"tester").unwrap_or_default();
+        bytes[at] ^= 1;
+        database.execute("UPDATE op_log SET bytes = ?1 WHERE pos = ?2", rusqlite::params![bytes, pos])
+    });
+    assert_eq!(flipped, Ok(1));
 }

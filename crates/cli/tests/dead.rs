@@ -116,6 +116,21 @@ fn an_export_has_the_request_the_reasons_and_the_results() {
 }
 
 #[test]
+fn a_purge_that_was_cut_short_goes_on_with_what_is_left() {
+    let mesh = Mesh::new();
+    let [first, second] = ["a", "b"].map(|flow| fail(&mesh, flow, 1, false));
+    assert_eq!(mesh.run(&["dead", "purge", &first, "--yes"]).code, 0);
+    let again = mesh.run(&["dead", "purge", &first, &second, "--yes", "--json"]);
+    assert_eq!(
+        (again.code, again.json()),
+        (0, serde_json::json!({ "purged": 1, "gone": [first] })),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(mesh.run(&["dead", "list", "--json"]).stdout, "");
+}
+
+#[test]
 fn what_is_purged_is_gone_and_a_thread_goes_once() {
     let mesh = Mesh::new();
     let id = fail(&mesh, "nightly", 1, false);

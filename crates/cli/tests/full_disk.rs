@@ -98,13 +98,14 @@ fn fill(house: &House) {
         let said = house.run(reads);
         assert_eq!(said.code, 0, "{reads:?}: {}", said.stderr);
     }
-    // It answers, and on a disk of its own it sees that it is not ready; a bound that fail points keep it does not see.
+    // It answers, and says that it is not ready, whether it sees how much is free or only that nothing can be written.
     until("it says why", PATIENCE, || {
         fill_up_to_a_refusal(&wire, &mut n, &long, &mut accepted);
         let status = house.run(&["status"]);
         assert!([0, DISK_FULL].contains(&status.code) && status.stdout.contains("pid"), "{}", status.stderr);
-        let alert = house.json(&["status"])["alert"].as_str().unwrap_or_default().to_owned();
-        alert.contains("waiting for space").then_some(())
+        let status = house.json(&["status"]);
+        let alert = status["alert"].as_str().unwrap_or_default();
+        (alert.contains("waiting for space") && status["ready"] == false).then_some(())
     });
 
     std::fs::remove_file(&ballast).unwrap();
@@ -113,6 +114,7 @@ fn fill(house: &House) {
         assert!([0, DISK_FULL].contains(&said.code), "{}", said.stderr);
         (said.code == 0).then_some(())
     });
+    until("it is ready again", PATIENCE, || (house.run(&["status"]).code == 0).then_some(()));
     assert_eq!(house.pid(), pid, "nobody had to start it again");
     let ended = wire.all(accepted.into_iter().map(|task| Ask::Wait { task }));
     let is_well = |answer: &Answer| matches!(answer, Answer::Ended { status: Status::Success, .. });

@@ -59,8 +59,28 @@ fn r35_what_is_young_stays_and_what_runs_cannot_be_purged() {
     let refused = mesh.run(&["purge", &open, "--yes"]);
     assert!(refused.code == 4 && refused.stderr.contains("PENDING"), "{}", refused.stderr);
     assert_eq!(count(&mesh), 2);
-    let nothing = mesh.run(&["purge", "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes"]);
-    assert!(nothing.code == 4 && nothing.stderr.contains("no such thread"), "{}", nothing.stderr);
+}
+
+#[test]
+fn a_purge_that_was_cut_short_can_be_repeated_and_says_what_was_gone() {
+    let mesh = Mesh::new();
+    let [a, b, c] = ["a", "b", "c"].map(|key| ended(&mesh, key));
+    assert_eq!(mesh.run(&["purge", &a, "--yes"]).code, 0, "killed after the first of three");
+    let again = mesh.run(&["purge", &a, &b, &c, &b, "--yes", "--json"]);
+    assert_eq!((again.code, &again.json()["purged"]), (0, &2.into()), "{}", again.stderr);
+    assert_eq!(again.json()["gone"], serde_json::json!([a]));
+    assert_eq!(count(&mesh), 0);
+    let thread = "thr_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let nothing = mesh.run(&["purge", &a, thread]);
+    assert_eq!((nothing.code, nothing.stdout.trim()), (0, "purged 0"), "there is nothing to confirm");
+    for id in [a.as_str(), thread] {
+        assert!(nothing.stderr.contains(&format!("gone: {id}")), "{}", nothing.stderr);
+    }
+    let part = mesh.run(&["purge", &b[b.len() - 6..], "--yes"]);
+    assert_eq!(part.code, 3, "part of an id must be that of a task: {}", part.stderr);
+    let (first, open) = (ended(&mesh, "d"), mesh.submit(&["--agent", "echo"]));
+    let half = mesh.run(&["purge", &first, &open, "--yes"]);
+    assert!(half.code == 4 && half.stderr.contains("1 of 2 were purged"), "{}", half.stderr);
 }
 
 #[test]

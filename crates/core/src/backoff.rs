@@ -5,12 +5,15 @@
 //! Doubling gives a thing that is down ever more room; the ceiling keeps a recovered one from being left alone for
 //! an hour. Without jitter all that failed together comes back together and fails together again. The jitter is
 //! added after the ceiling, not before it: at the ceiling is where the waiting crowd is largest. It is random, so
-//! the caller draws it (at most [`JITTER_MS_MAX`]) and writes it down, and a replay waits just as long.
+//! the caller draws it ([`Backoff::jitter_ms`]) and writes it down, and a replay waits just as long.
+//!
+//! The jitter is a share of the delay. A fixed one is the tempting choice: 250 ms are plenty after 100 ms, and after a
+//! minute they bring three hundred steps back within the same quarter of a second.
 
 use serde::{Deserialize, Serialize};
 
-/// The most jitter that a caller should draw, in milliseconds.
-pub const JITTER_MS_MAX: u64 = 250;
+/// The jitter is at most the delay divided by this.
+const JITTER_DIVISOR: u64 = 2;
 
 /// The two numbers of a retry policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,6 +40,12 @@ impl Backoff {
         let capped_ms = if delay_ms < self.max_ms { delay_ms } else { self.max_ms };
         capped_ms.saturating_add(jitter_ms)
     }
+
+    /// The jitter for the delay after that attempt: anything up to half of it, by this random number.
+    pub fn jitter_ms(&self, attempt: u32, drawn: u128) -> u32 {
+        let most = (self.delay_ms(attempt, 0) / JITTER_DIVISOR).min(u32::MAX.into());
+        u32::try_from(drawn % u128::from(most + 1)).unwrap_or(u32::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +63,27 @@ mod tests {
     fn jitter_comes_on_top_of_the_ceiling() {
         assert_eq!(Backoff::default().delay_ms(1, 250), 1250);
         assert_eq!(Backoff::default().delay_ms(u32::MAX, 250), 60_250);
+    }
+
+    #[test]
+    fn r19_the_jitter_is_up_to_half_of_the_delay() {
+        let policy = Backoff { base_ms: 5_000, max_ms: 60_000 };
+        for (attempt, most) in [(1, 2_500), (2, 5_000), (9, 30_000)] {
+            let drawn: Vec<u32> = (0..=most).map(|drawn| policy.jitter_ms(attempt, u128::from(drawn))).collect();
+            assert_eq!((drawn[0], drawn.iter().max()), (0, Some(&most)));
+            assert_eq!(policy.jitter_ms(attempt, u128::from(most) + 1), 0);
+        }
+        // What comes back together is spread over half of what it waited.
+        let random = |n: u128| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 64;
+        let mut due: Vec<u64> = (1..=300).map(|n| policy.delay_ms(1, policy.jitter_ms(1, random(n)).into())).collect();
+        due.sort_unstable();
+        assert!(due[0] >= 5_000 && due[299] <= 7_500 && due[270] - due[30] > 1_600, "{due:?}");
+        assert_eq!(Backoff { base_ms: 0, max_ms: 9 }.jitter_ms(4, u128::MAX), 0);
+        assert_eq!(
+            Backoff { base_ms: u64::MAX, max_ms: u64::MAX }.jitter_ms(1, u128::MAX),
+            u32::MAX,
+            "what an op can carry"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A slot whose owner has nothing goes to the highest lane that has something, so no pop is wasted (work
-//! conserving). Within a lane it is first in, first out.
+//! conserving). Within a lane namespaces take turns by their weights ([`turns`]), and each is first in, first out.
 //!
 //! # The starvation rule, and when it can fire
 //!
@@ -32,10 +32,17 @@
 //!
 //! Any twelve pops in a row serve a lane that stays non-empty at least 4, 3 and 1 times (high, normal, low); high
 //! gets its full 8 when the rule does not fire. So an item with `k` before it in its lane is served within
-//! [`Priority::pops_until_served`]`(k)` pops, as long as nothing is pushed to the front of its lane.
+//! [`Priority::pops_until_served`]`(k)` pops, as long as nothing is pushed to the front of its lane. With several namespaces `k`
+//! counts what their turns let pass.
 
+mod turns;
+
+pub use turns::Weights;
+
+use crate::name::Name;
 use serde::{Deserialize, Serialize};
-use std::{collections::VecDeque, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
+use turns::Turns;
 
 /// The limit on high items in a row, unless configured otherwise.
 pub const DEFAULT_MAX_CONSECUTIVE_HIGH: u32 = 100;
@@ -122,7 +129,8 @@ impl FromStr for Priority {
 /// Three lanes of waiting items. What is popped depends only on the calls made before, never on time or chance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lanes<T> {
-    lanes: [VecDeque<T>; 3],
+    lanes: [Turns<T>; 3],
+    weights: Weights,
     /// The slot of the cycle that the next pop consumes.
     slot: usize,
     /// High items popped in a row while something lower waited.
@@ -141,7 +149,8 @@ impl<T> Lanes<T> {
     /// Empty lanes. A limit of 0 is taken for 1: at 0 low would starve high.
     pub fn new(max_consecutive_high: u32) -> Self {
         Self {
-            lanes: [const { VecDeque::new() }; 3],
+            lanes: std::array::from_fn(|_| Turns::default()),
+            weights: Weights::new(),
             slot: 0,
             high_run: 0,
             max_consecutive_high: max_consecutive_high.max(1),
@@ -149,26 +158,31 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// Puts an item at the end of its lane.
-    pub fn push(&mut self, priority: Priority, item: T) {
-        self.lanes[priority.index()].push_back(item);
+    /// How much namespaces weigh from now on.
+    pub fn set_weights(&mut self, weights: &Weights) {
+        self.weights.clone_from(weights);
+    }
+
+    /// Puts an item at the end of what its namespace has in its lane.
+    pub fn push(&mut self, priority: Priority, namespace: &Name, item: T) {
+        self.lanes[priority.index()].push(namespace, item);
     }
 
     /// Puts an item at the head of its lane: something that was popped and could not be used after all.
-    pub fn push_front(&mut self, priority: Priority, item: T) {
-        self.lanes[priority.index()].push_front(item);
+    pub fn push_front(&mut self, priority: Priority, namespace: &Name, item: T) {
+        self.lanes[priority.index()].push_front(namespace, item);
     }
 
     /// Takes the item whose turn it is. `None` when nothing waits, which consumes no slot.
     pub fn pop(&mut self) -> Option<(Priority, T)> {
         let priority = self.next_priority()?;
         self.slot = (self.slot + 1) % CYCLE.len();
-        self.lanes[priority.index()].pop_front().map(|item| (priority, item))
+        self.lanes[priority.index()].pop(&self.weights).map(|item| (priority, item))
     }
 
     /// How many items wait.
     pub fn len(&self) -> usize {
-        self.lanes.iter().map(VecDeque::len).sum()
+        self.lanes.iter().map(Turns::len).sum()
     }
 
     /// How many items of one priority wait.
@@ -176,9 +190,14 @@ impl<T> Lanes<T> {
         self.lanes[priority.index()].len()
     }
 
+    /// How many items of one priority and namespace wait.
+    pub fn len_in(&self, priority: Priority, namespace: &Name) -> usize {
+        self.lanes[priority.index()].len_in(namespace)
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.lanes.iter().all(VecDeque::is_empty)
+        self.lanes.iter().all(Turns::is_empty)
     }
 
     /// Takes away every item for which `keep` says no. The rest keep their order.
@@ -189,12 +208,12 @@ impl<T> Lanes<T> {
     /// Takes everything out, lane by lane, most urgent first. The place in the cycle and the count stay.
     pub fn drain(&mut self) -> Vec<(Priority, T)> {
         let lanes = Priority::ALL.into_iter().zip(&mut self.lanes);
-        lanes.flat_map(|(priority, lane)| lane.drain(..).map(move |item| (priority, item))).collect()
+        lanes.flat_map(|(priority, lane)| lane.drain().map(move |item| (priority, item))).collect()
     }
 
     /// Drops everything that waits. The place in the cycle and the count stay.
     pub fn clear(&mut self) {
-        self.lanes.iter_mut().for_each(VecDeque::clear);
+        self.lanes.iter_mut().for_each(Turns::clear);
     }
 
     /// How often the starvation rule let a lower item pass.

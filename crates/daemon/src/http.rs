@@ -8,7 +8,7 @@ use crate::{
     live::Live,
     log::{Level, Log},
     root,
-    run::{Files, Says, Scrapes, failed},
+    run::{Alarm, Files, Says, Scrapes, failed},
     session::Session,
 };
 use relaymesh_agents::Agents;
@@ -17,7 +17,7 @@ use relaymesh_api::{
     http::{self, Desk, Listening, Readers, Upload},
     metrics::Counts,
 };
-use relaymesh_runtime::{settings::Settings, token::Tokens};
+use relaymesh_runtime::{settings::Settings, token::Tokens, world::Alert};
 use relaymesh_store::{Blob, Reader};
 use relaymesh_store_sqlite::NewBlob;
 use serde_json::json;
@@ -60,11 +60,11 @@ impl Http {
         files: &Arc<Files>,
         known: Known,
         (says, scrapes, counts): (Says, Scrapes, Arc<Counts>),
-        log: &Log,
+        (log, alarm): (&Log, Alarm),
     ) -> Result<Self, Error> {
         first_token(&home.root, session, log)?;
         let (ended, told) = watch::channel(false);
-        let desk = desk(&home.root, session, files, known, (says, scrapes, counts))?;
+        let desk = desk((&home.root, alarm), session, files, known, (says, scrapes, counts))?;
         let log = log.clone();
         let body = move || serve(listening, desk, told, &log);
         let serving = thread::Builder::new().name("api".to_owned()).spawn(body);
@@ -84,7 +84,7 @@ impl Http {
 }
 
 fn desk(
-    folder: &Path,
+    (folder, alarm): (&Path, Alarm),
     session: &Session,
     files: &Arc<Files>,
     known: Known,
@@ -94,13 +94,21 @@ fn desk(
     let [for_uploads, for_files, for_sweeps] = [(); 3].map(|()| session.blobs());
     let swept = folder.to_owned();
     let open = move || Ok(Box::new(root::read(&read)?) as Box<dyn Reader>);
-    let readers = Readers::start(open).map_err(|error| failed("start its readers", &error))?;
+    // Long content is written before its command: the driver never hears that there was no room for it.
+    let (full, alarm) = (Arc::clone(&alarm), Box::new(move |what: &str| alarm(Alert::Unreadable(what.to_owned()))));
+    let readers = Readers::start(open, alarm).map_err(|error| failed("start its readers", &error))?;
     let [for_agents, for_settings, for_change] = [(); 3].map(|()| Arc::clone(files));
     Ok(Desk {
         root: folder.to_owned(),
         clock: session.clock(),
         handle: session.handle().clone(),
-        stow: Box::new(move |command| Ok(command.stowed(&blobs)?)),
+        stow: Box::new(move |command| {
+            Ok(command.stowed(&blobs).inspect_err(|error| {
+                if let relaymesh_store::Error::Full { detail } = error {
+                    full(Alert::DiskFull(detail.clone()));
+                }
+            })?)
+        }),
         upload: Box::new(move || Ok(Box::new(Uploaded(for_uploads.begin()?)))),
         blob: Box::new(move |hash| Ok(for_files.file(hash)?)),
         sweep: Box::new(move |hash| Ok(for_sweeps.remove_unnamed(hash, &mut root::read(&swept)?)?)),

@@ -59,6 +59,7 @@ impl Metrics {
             active_tasks: gauges.active_tasks,
             messages_waiting: gauges.messages_waiting,
             blobs: gauges.blobs,
+            fenced: gauges.fenced,
             database_bytes: gauges.database_bytes,
             wal_bytes: gauges.wal_bytes,
             used_today,

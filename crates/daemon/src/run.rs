@@ -40,7 +40,9 @@ use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::{FileBlobs, SqliteStore};
 use serde_json::json;
 use std::{
-    io,
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError, RwLock,
@@ -57,6 +59,10 @@ use tokio::{
 
 /// How often the files of the root are checked. A submit checks them first.
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
+/// Written and removed while the disk is full, to see whether it still is.
+const ROOM_FILE: &str = ".room";
+/// More than a commit needs.
+const ROOM_BYTES: usize = 256 << 10;
 
 /// How the daemon is run.
 #[derive(Debug, Clone)]
@@ -143,7 +149,8 @@ impl Daemon {
         // From the start: what an earlier life had left is seen by all of them, too.
         let mut watchers: Vec<Watcher> = vec![Box::new(log.watcher()), Box::new(counts.watcher())];
         watchers.extend(traces.iter().map(|traces| Box::new(traces.watcher()) as Watcher));
-        let session = Self::drive(home, store, (&loaded.settings, agents), &log, (&last, &counts), (&stop, watchers))?;
+        let alarm = alarm(&log, (&last, &counts), &stop);
+        let session = Self::drive(home, store, (&loaded.settings, agents), (&alarm, watchers))?;
         let metrics = Metrics::new(counts, session.handle().clone(), log.clone(), &home.root, session.clock());
         let news = session.news().unwrap_or_default();
         let (errands, received) = mpsc::channel();
@@ -163,6 +170,7 @@ impl Daemon {
             live,
             clock: session.clock(),
             log: log.clone(),
+            last: Arc::clone(&last),
         });
         let says = says(&files, Arc::clone(&metrics.counts), (node, last), last_stop);
         let counts = Arc::clone(&metrics.counts);
@@ -171,7 +179,7 @@ impl Daemon {
         let io = listen(socket.clone(), desk, stop, Arc::clone(&files))?;
         let url = listening.as_ref().map(Listening::url);
         let start_http =
-            |listening| Http::start(home, listening, &session, &files, known, (says, scrapes, counts), &log);
+            |listening| Http::start(home, listening, &session, &files, known, (says, scrapes, counts), (&log, alarm));
         let http = listening.map(start_http).transpose()?;
         let (root, handle, caller) = (home.root.clone(), session.handle().clone(), home.caller.clone());
         let sweeping = spawn("upkeep", move || {
@@ -194,31 +202,12 @@ impl Daemon {
         home: &Home,
         store: SqliteStore,
         (settings, agents): (&Settings, Agents),
-        log: &Log,
-        (last, counts): (&Arc<Mutex<Last>>, &Arc<Counts>),
-        (stop, watchers): (&Sender<Stop>, Vec<Watcher>),
+        (alarm, watchers): (&Alarm, Vec<Watcher>),
     ) -> Result<Session, Error> {
-        let (log, last, counts, stop) = (log.clone(), Arc::clone(last), Arc::clone(counts), stop.clone());
-        Session::start(store, &home.caller, settings, Some(agents), watchers, move |alert| {
-            let words = session::warning(&alert);
-            counts.alert(&alert);
-            let (level, event) = match alert {
-                Alert::ClockJump(_) => (Level::Warn, "clock_jumped"),
-                Alert::ClockUnconfirmed(_) => (Level::Warn, "clock_unconfirmed"),
-                Alert::Late { .. } => (Level::Warn, "was_stopped"),
-                Alert::DiskFull(_) => (Level::Error, "disk_full"),
-                Alert::Poisoned(_) => (Level::Error, "store_poisoned"),
-                Alert::Unreadable(_) => (Level::Error, "store_unreadable"),
-                Alert::Held { .. } => (Level::Warn, "agent_held"),
-            };
-            log.say(level, event, json!({ "alert": words }));
-            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-            last.alert = Some(words);
-            if let Alert::Poisoned(why) = alert {
-                last.poisoned = Some(why);
-                let _ = stop.send(Stop::Poisoned);
-            }
-        })
+        let [alarm, poisoned] = [(); 2].map(|()| Arc::clone(alarm));
+        // Somebody beside the driver may see it first, and the driver only when it commits.
+        store.when_poisoned(move |why| poisoned(Alert::Poisoned(why.to_owned())));
+        Session::start(store, &home.caller, settings, Some(agents), watchers, move |alert| alarm(alert))
     }
 
     /// Until somebody says stop; then takes no more work, flushes, releases the leases and goes (R12).
@@ -271,11 +260,52 @@ fn open(home: &Home, settings: &Settings, log: &Log) -> Result<SqliteStore, Erro
     Ok(store)
 }
 
+/// Raises an alert: in the log, in the metrics, in the status.
+pub(crate) type Alarm = Arc<dyn Fn(Alert) + Send + Sync>;
+
+fn alarm(log: &Log, (last, counts): (&Arc<Mutex<Last>>, &Arc<Counts>), stop: &Sender<Stop>) -> Alarm {
+    let (log, last, counts, stop) = (log.clone(), Arc::clone(last), Arc::clone(counts), stop.clone());
+    Arc::new(move |alert| {
+        let is_known = || last.lock().unwrap_or_else(PoisonError::into_inner).poisoned.is_some();
+        if matches!(alert, Alert::Poisoned(_)) && is_known() {
+            return;
+        }
+        let words = session::warning(&alert);
+        counts.alert(&alert);
+        let (level, event) = match alert {
+            Alert::ClockJump(_) => (Level::Warn, "clock_jumped"),
+            Alert::ClockUnconfirmed(_) => (Level::Warn, "clock_unconfirmed"),
+            Alert::Late { .. } => (Level::Warn, "was_stopped"),
+            Alert::DiskFull(_) => (Level::Error, "disk_full"),
+            Alert::Poisoned(_) => (Level::Error, "store_poisoned"),
+            Alert::Unreadable(_) => (Level::Error, "store_unreadable"),
+            Alert::Held { .. } => (Level::Warn, "agent_held"),
+        };
+        log.say(level, event, json!({ "alert": words }));
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.alert = Some(words);
+        match alert {
+            Alert::DiskFull(why) => last.full = Some(why),
+            Alert::Poisoned(why) => {
+                last.poisoned = Some(why);
+                let _ = stop.send(Stop::Poisoned);
+            }
+            Alert::ClockJump(_)
+            | Alert::ClockUnconfirmed(_)
+            | Alert::Late { .. }
+            | Alert::Unreadable(_)
+            | Alert::Held { .. } => {}
+        }
+    })
+}
+
 /// What an operator should have seen last.
 #[derive(Default)]
 struct Last {
     alert: Option<String>,
     poisoned: Option<String>,
+    /// Why the last write was refused for want of space, until there is room again.
+    full: Option<String>,
 }
 
 /// What is read from files of the root, and may change.
@@ -287,6 +317,7 @@ pub(crate) struct Files {
     pub(crate) live: Arc<Live>,
     pub(crate) clock: Arc<RootClock>,
     log: Log,
+    last: Arc<Mutex<Last>>,
 }
 
 impl Files {
@@ -305,7 +336,29 @@ impl Files {
         if was_doubted && self.clock.doubt().is_none() {
             self.log.say(Level::Info, "clock_confirmed", json!({ "ages_by": time::rfc3339(self.clock.aged_ms()) }));
         }
+        self.look_for_room();
     }
+
+    /// Nobody may write any more once a probe has said that the disk is full, so room is looked for here. How much is free does not
+    /// tell: a quota may be used up, and `min_free_disk_bytes` may be 0.
+    fn look_for_room(&self) {
+        let full = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if full().full.is_none() || has_room(&self.root).is_err() {
+            return;
+        }
+        full().full = None;
+        self.log.say(Level::Info, "disk_has_room", json!({}));
+    }
+}
+
+/// Whether a file of [`ROOM_BYTES`] can be written.
+fn has_room(root: &Path) -> io::Result<()> {
+    let path = root.join(ROOM_FILE);
+    let mut options = fs::OpenOptions::new();
+    let written = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+    let written = written.and_then(|mut file| file.write_all(&[0; ROOM_BYTES]));
+    let removed = fs::remove_file(&path);
+    written.and(removed)
 }
 
 /// The state of the daemon for `status`, except for the number of clients.
@@ -387,6 +440,7 @@ fn status(glance: Glance, node: NodeId, started_ms: u64, last: &Mutex<Last>) -> 
         low_starvation_count: glance.low_starvation_count,
         alert: last.alert.clone(),
         poisoned: last.poisoned.clone(),
+        disk_full: last.full.clone(),
         ..Status::new(node)
     }
 }

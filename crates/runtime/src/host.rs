@@ -93,6 +93,12 @@ impl<B: Blobs> World for Host<B> {
         self.runner.as_mut()?.hold(agent, reason, (until_ms, alone), now_ms)
     }
 
+    fn answered(&mut self, agent: &Name) {
+        if let Some(runner) = &mut self.runner {
+            runner.answered(agent);
+        }
+    }
+
     fn held_until(&mut self) -> Option<u64> {
         let now_ms = self.now().wall_ms;
         self.runner.as_mut()?.held_until(now_ms)

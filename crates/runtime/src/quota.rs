@@ -1,6 +1,7 @@
 //! Which agents may begin an attempt now: places in pools, rate limits and budgets together.
 //!
-//! An attempt takes a place in each pool of its agent. An agent that is held ([`crate::rate_limits`]) has no place. An attempt that is counted
+//! An attempt takes a place in each pool of its agent. An agent that is held ([`crate::rate_limits`]) has no place; when its time is over, its
+//! provider gets one attempt at first, whichever agent's, and all places are there once that one was answered. An attempt that is counted
 //! opens an account ([`crate::ledger`]), or is refused because a budget is used up. Nothing here runs an agent, so the simulator has
 //! the same quotas as a daemon.
 
@@ -102,6 +103,17 @@ impl Quotas {
         Some(until_ms)
     }
 
+    /// An attempt of this agent succeeded: its provider takes more again.
+    pub fn answered(&mut self, agent: &Name) {
+        if !self.rate_limits.is_any_tried() {
+            return; // nearly always
+        }
+        let provider = self.agents.get(agent).map(|(quota, _)| quota.provider.as_str());
+        if provider.is_some_and(|provider| self.rate_limits.answered(provider)) {
+            self.count_places();
+        }
+    }
+
     /// Lets go of those whose time is over; says when the next one's is.
     pub fn held_until(&mut self, now_ms: u64) -> Option<u64> {
         if self.rate_limits.release(now_ms) {
@@ -141,6 +153,66 @@ fn pools_of(name: &Name, quota: &AgentQuota, places: Places, limits: &RateLimits
     let is_held = limits.is_held(&quota.provider) || limits.is_held(&rate_limits::budget_of(name));
     let agent = Pool { name: format!("agent {name}").into(), places: if is_held { 0 } else { quota.concurrency } };
     let llm = quota.llm.then(|| Pool { name: LLM.into(), places: places.llm });
+    // All agents of the provider share it, so that they do not all try at once.
+    let trial = limits.is_tried(&quota.provider);
+    let trial = trial.then(|| Pool { name: format!("trial of {}", quota.provider).into(), places: 1 });
     let processes = quota.is_process.then(|| Pool { name: PROCESSES.into(), places: places.processes });
-    [agent].into_iter().chain(processes).chain(llm).collect()
+    [agent].into_iter().chain(trial).chain(processes).chain(llm).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::elapsed;
+    use relaymesh_core::id::NodeId;
+    use relaymesh_store::memory::Disk;
+    use std::sync::Arc;
+
+    fn name(text: &str) -> Name {
+        text.parse().unwrap()
+    }
+
+    fn quotas(root: &std::path::Path) -> Quotas {
+        let books = Disk::new(NodeId::new(1, 1)).reader();
+        let ledger = Ledger::new(Box::new(books), Arc::new(drop), elapsed());
+        let mut quotas = Quotas::new(RateLimits::read(root), ledger);
+        let of = |provider: &str| AgentQuota {
+            provider: provider.to_owned(),
+            concurrency: 8,
+            is_process: false,
+            llm: false,
+            inbox: false,
+            budget: AgentBudgets::default(),
+        };
+        let agents = [("writer", "openai"), ("reader", "openai"), ("other", "anthropic")];
+        let agents = agents.map(|(agent, provider)| (name(agent), of(provider)));
+        quotas.configure(agents.into_iter().collect(), Budgets::default(), Places::default());
+        quotas
+    }
+
+    #[test]
+    fn a_provider_that_had_enough_is_tried_with_one_attempt_of_all_its_agents() {
+        let root = tempfile::tempdir().unwrap();
+        let mut quotas = quotas(root.path());
+        let places = |quotas: &Quotas, agent: &str| -> Vec<(String, usize)> {
+            quotas.pools(&name(agent)).iter().map(|pool| (pool.name.to_string(), pool.places)).collect()
+        };
+        let open = |agent: &str| vec![(format!("agent {agent}"), 8)];
+        let until_ms = quotas.hold(&name("writer"), "503", (Some(9_000), false), 5_000).unwrap();
+        for agent in ["writer", "reader"] {
+            assert_eq!(places(&quotas, agent), [(format!("agent {agent}"), 0)]);
+        }
+        quotas.held_until(until_ms);
+        let trial = ("trial of openai".to_owned(), 1);
+        for agent in ["writer", "reader"] {
+            assert_eq!(places(&quotas, agent), [(format!("agent {agent}"), 8), trial.clone()], "one place for both");
+        }
+        assert_eq!(places(&quotas, "other"), open("other"));
+        quotas.answered(&name("other"));
+        assert_eq!(places(&quotas, "writer").len(), 2, "another provider's answer proves nothing");
+        quotas.answered(&name("reader"));
+        for agent in ["writer", "reader"] {
+            assert_eq!(places(&quotas, agent), open(agent));
+        }
+    }
 }

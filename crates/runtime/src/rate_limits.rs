@@ -1,5 +1,14 @@
 //! Rate limits of providers: the agents of a provider that turns one of them away are *held*, and their steps wait without spending attempts.
 //!
+//! ```text
+//! held ──time is over──► tried: one attempt at once ──it succeeded, or nobody was turned away for a while──► open
+//!   ▲                      │
+//!   └────turned away───────┘
+//! ```
+//!
+//! When its time is over a provider is *tried*: whoever turned one request away has not become able to take all of them. An attempt that
+//! fails for another reason proves nothing. One that takes long is taken for an answer, since nobody is turned away that late.
+//!
 //! It is kept in a file, so that a restart does not ask too early and others can show it. The file is a courtesy: without it a held agent is
 //! asked once more, is turned away, and is held again.
 
@@ -27,6 +36,8 @@ const LONGEST_MS: u64 = 16 * FIRST_MS;
 const MOST_MS: u64 = 8 * 24 * 3_600_000;
 /// Nor for less.
 const LEAST_MS: u64 = 1_000;
+/// A provider is tried for no longer than this.
+const TRIED_MS: u64 = 30_000;
 
 /// One provider that is held, or was a short time ago.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +50,25 @@ pub struct Entry {
     pub is_over: bool,
     /// How often in a row it did not say how long.
     times: u32,
+    /// Whether it took an attempt after that.
+    #[serde(default)]
+    is_open: bool,
+}
+
+impl Entry {
+    /// Whether its time is over, and one attempt at once shows whether it takes more.
+    fn is_tried(&self) -> bool {
+        self.is_over && !self.is_open
+    }
+
+    /// When it needs to be looked at again.
+    fn next_ms(&self) -> Option<u64> {
+        match (self.is_over, self.is_open) {
+            (false, _) => Some(self.until_ms),
+            (true, false) => Some(self.until_ms.saturating_add(TRIED_MS)),
+            (true, true) => None,
+        }
+    }
 }
 
 /// Where it is kept over a restart.
@@ -89,6 +119,26 @@ impl RateLimits {
         self.by_provider.get(provider).is_some_and(|entry| !entry.is_over)
     }
 
+    /// Whether this provider is tried: one attempt at once.
+    pub(crate) fn is_tried(&self, provider: &str) -> bool {
+        self.by_provider.get(provider).is_some_and(Entry::is_tried)
+    }
+
+    /// Whether any provider is.
+    pub(crate) fn is_any_tried(&self) -> bool {
+        self.by_provider.values().any(Entry::is_tried)
+    }
+
+    /// An attempt with this provider succeeded. Says whether it was tried until now.
+    pub(crate) fn answered(&mut self, provider: &str) -> bool {
+        let tried = self.by_provider.get_mut(provider).filter(|entry| entry.is_tried());
+        let was_tried = tried.map(|entry| entry.is_open = true).is_some();
+        if was_tried {
+            self.write();
+        }
+        was_tried
+    }
+
     /// Holds a provider; says until when. Of two that say how long, the later counts.
     pub(crate) fn hold(&mut self, provider: &str, reason: &str, until_ms: Option<u64>, now_ms: u64) -> u64 {
         let before = self.by_provider.get(provider);
@@ -99,17 +149,23 @@ impl RateLimits {
         let doubled = FIRST_MS.saturating_mul(1 << times.saturating_sub(1).min(16)).min(LONGEST_MS);
         let wanted_ms = until_ms.unwrap_or_else(|| now_ms.saturating_add(doubled));
         let until_ms = wanted_ms.clamp(now_ms.saturating_add(LEAST_MS), now_ms.saturating_add(MOST_MS)).max(running_ms);
-        let entry = Entry { until_ms, reason: reason.to_owned(), is_over: false, times };
+        let entry = Entry { until_ms, reason: reason.to_owned(), is_over: false, times, is_open: false };
         self.by_provider.insert(provider.to_owned(), entry);
         self.write();
         until_ms
     }
 
-    /// Lets go of those whose time is over, and forgets what was over long ago. Says whether anybody was let go of.
+    /// Lets go of those whose time is over, opens those that were tried for long enough, and forgets what was over long ago. Says whether
+    /// that changed anything.
     pub(crate) fn release(&mut self, now_ms: u64) -> bool {
         let mut released = false;
         for entry in self.by_provider.values_mut().filter(|entry| !entry.is_over && entry.until_ms <= now_ms) {
             (entry.is_over, released) = (true, true);
+        }
+        let tried_enough =
+            |entry: &&mut Entry| entry.is_tried() && entry.next_ms().is_some_and(|at_ms| at_ms <= now_ms);
+        for entry in self.by_provider.values_mut().filter(tried_enough) {
+            (entry.is_open, released) = (true, true);
         }
         let before = self.by_provider.len();
         self.by_provider.retain(|_, entry| !entry.is_over || entry.until_ms.saturating_add(LONGEST_MS) > now_ms);
@@ -130,7 +186,7 @@ impl RateLimits {
 
     /// When the next one's time is over.
     pub(crate) fn next_ms(&self) -> Option<u64> {
-        self.by_provider.values().filter(|entry| !entry.is_over).map(|entry| entry.until_ms).min()
+        self.by_provider.values().filter_map(Entry::next_ms).min()
     }
 
     fn write(&self) {
@@ -174,8 +230,27 @@ mod tests {
         let mut limits = RateLimits::read(root.path());
         assert!(limits.is_held("openai") && !limits.is_held("anthropic"));
         assert_eq!((limits.release(4_999_999), limits.next_ms()), (false, Some(5_000_000)));
-        assert_eq!((limits.release(5_000_000), limits.next_ms()), (true, None));
+        assert_eq!((limits.release(5_000_000), limits.next_ms()), (true, Some(5_000_000 + TRIED_MS)));
         assert!(!RateLimits::read(root.path()).is_held("openai"));
+    }
+
+    #[test]
+    fn one_attempt_shows_whether_a_provider_takes_more() {
+        let root = tempfile::tempdir().unwrap();
+        let mut limits = RateLimits::read(root.path());
+        let until_ms = limits.hold("p", "503", Some(5_000_000), 1_000_000);
+        assert!(!limits.is_tried("p") && !limits.answered("p"), "what began before it was held proves nothing");
+        assert!(limits.release(until_ms));
+        let mut limits = RateLimits::read(root.path());
+        assert!(limits.is_tried("p") && limits.is_any_tried() && !limits.is_held("p"));
+        limits.hold("p", "503", Some(6_000_000), until_ms);
+        assert!(limits.is_held("p") && !limits.is_tried("p"), "the attempt was turned away");
+        assert!(limits.release(6_000_000) && limits.answered("p"));
+        assert!(!limits.is_any_tried() && !limits.answered("p"));
+        assert_eq!(limits.next_ms(), None);
+        limits.hold("p", "503", Some(7_000_000), 6_000_000);
+        assert!(limits.release(7_000_000) && !limits.release(7_000_000 + TRIED_MS - 1) && limits.is_tried("p"));
+        assert!(limits.release(7_000_000 + TRIED_MS) && !limits.is_tried("p"), "nobody is turned away that late");
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub trait World: Send + 'static {
         None
     }
 
+    /// An attempt of this agent succeeded: if it was held a moment ago, its provider takes more again.
+    fn answered(&mut self, _agent: &Name) {}
+
     /// Lets go of agents whose time is over; says when the next one's is.
     fn held_until(&mut self) -> Option<u64> {
         None

@@ -7,10 +7,13 @@
 //! Nothing is acknowledged by a put; an op that names the blob comes later, in a commit of its own. So a put that fails
 //! changed nothing, and a crash leaves at most a `.new-…`, which the next start removes, or a blob that no op names.
 //!
+//! No sync is tried again: one that failed poisons the store ([`Naming`]), and a file whose name may not be durable loses it, so
+//! that no later life finds it there and takes it for durable.
+//!
 //! Two ops may name one blob. Whoever has just put one holds a *pin* until the commit that names it has returned, and
 //! nobody removes what is pinned.
 
-use crate::{Root, SqliteReader, failure, modes};
+use crate::{Root, SqliteReader, failure, modes, naming::Naming, poison::Poison};
 use relaymesh_core::hash::{Hash, Parts};
 use relaymesh_store::{Blob, Blobs, Error};
 use std::{
@@ -38,15 +41,21 @@ pub struct FileBlobs {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     pins: Mutex<HashMap<Hash, Weak<()>>>,
     serial: AtomicU64,
+    naming: Naming,
+    poison: Poison,
 }
 
 impl FileBlobs {
     /// The blobs of this root. Removes what a crash left unfinished. The folder is made for the first blob.
-    pub(crate) fn open(root: &Root, min_free_bytes: u64) -> Result<Self, Error> {
+    pub(crate) fn open(root: &Root, min_free_bytes: u64, poison: &Poison) -> Result<Self, Error> {
+        Self::with(root, min_free_bytes, poison, Naming::new(poison.clone()))
+    }
+
+    fn with(root: &Root, min_free_bytes: u64, poison: &Poison, naming: Naming) -> Result<Self, Error> {
         let folder = root.blobs();
         let failed = |error| failure::io("cannot read", &folder, &error);
         if folder.try_exists().map_err(failed)? {
@@ -58,7 +67,9 @@ impl FileBlobs {
                 }
             }
         }
-        Ok(Self { root: root.clone(), min_free_bytes, shared: Arc::default() })
+        let (pins, serial, poison) = (Mutex::default(), AtomicU64::new(0), poison.clone());
+        let shared = Arc::new(Shared { pins, serial, naming, poison });
+        Ok(Self { root: root.clone(), min_free_bytes, shared })
     }
 
     fn pin(&self, hash: Hash) -> Arc<()> {
@@ -110,29 +121,50 @@ impl FileBlobs {
     fn new_file(&self) -> Result<(PathBuf, File), Error> {
         crate::space::check(&self.root, self.min_free_bytes)?;
         modes::make_subfolder(&self.root.blobs())?;
-        modes::sync_folder(&self.root)?;
         let number = self.shared.serial.fetch_add(1, Ordering::Relaxed);
         let new = self.root.blobs().join(format!("{NEW_PREFIX}{number}"));
         let file = modes::new_file(&new)?;
         Ok((new, file))
     }
 
-    fn sync(&self) -> Result<(), Error> {
-        let folder = self.root.blobs();
-        File::open(&folder)
-            .and_then(|file| file.sync_all())
-            .map_err(|error| failure::io("cannot sync the folder", &folder, &error))
-    }
-
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<Named, Error> {
         let (new, mut file) = self.new_file()?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&new, path));
-        written.map_err(|error| {
+        let failed = |error| failure::io("cannot write the blob", path, &error);
+        let written = file.write_all(bytes).map_err(failed);
+        let named = written.and_then(|()| self.name(&file, &new, path));
+        named.inspect_err(|_| {
             // What is left of it is of no value, and the next start would remove it as well.
             let _ = std::fs::remove_file(&new);
-            failure::io("cannot write the blob", path, &error)
         })
     }
+
+    /// Syncs a file that is whole, and gives it its name.
+    fn name(&self, file: &File, new: &Path, path: &Path) -> Result<Named, Error> {
+        self.shared.naming.sync_file(file, new)?;
+        let was_there = path.exists();
+        std::fs::rename(new, path).map_err(|error| failure::io("cannot write the blob", path, &error))?;
+        Ok(if was_there { Named::Replaced } else { Named::New })
+    }
+
+    /// Makes the name durable. One that is new and may not be durable is taken back.
+    fn settle(&self, path: &Path, named: Named) -> Result<(), Error> {
+        self.shared.naming.sync_names(&self.root).inspect_err(|_| {
+            if let Named::New = named {
+                let _ = std::fs::remove_file(path);
+            }
+        })
+    }
+}
+
+/// How a blob came to its name.
+#[derive(Debug, Clone, Copy)]
+enum Named {
+    /// There was none.
+    New,
+    /// In the place of one that was damaged.
+    Replaced,
+    /// It was there, and whole.
+    Before,
 }
 
 impl Blobs for FileBlobs {
@@ -143,15 +175,18 @@ impl Blobs for FileBlobs {
         let pin = self.pin(hash);
         let path = path(&self.root, &hash);
         // One that is there and damaged is written again: these bytes are the right ones.
-        if read(&self.root, &hash)?.is_none_or(|there| Hash::sha256(&there) != hash) {
-            self.write(&path, bytes)?;
-        }
-        self.sync()?;
+        let is_whole = read(&self.root, &hash)?.is_some_and(|there| Hash::sha256(&there) == hash);
+        let named = if is_whole { Named::Before } else { self.write(&path, bytes)? };
+        self.settle(&path, named)?;
         Ok(Blob::new(hash, len, Some(pin)))
     }
 
     fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
         read(&self.root, hash)
+    }
+
+    fn distrust(&self, cause: &str) -> Error {
+        self.shared.poison.set(cause)
     }
 }
 
@@ -179,11 +214,9 @@ impl NewBlob {
         let hash = self.parts.clone().hash();
         let pin = self.blobs.pin(hash);
         let path = path(&self.blobs.root, &hash);
-        if !is_whole(&path, &hash) {
-            let named = self.file.sync_all().and_then(|()| std::fs::rename(&self.path, &path));
-            named.map_err(|error| failure::io("cannot write the blob", &path, &error))?;
-        }
-        self.blobs.sync()?;
+        let named =
+            if is_whole(&path, &hash) { Named::Before } else { self.blobs.name(&self.file, &self.path, &path)? };
+        self.blobs.settle(&path, named)?;
         Ok(Blob::new(hash, self.len, Some(pin)))
     }
 }
@@ -229,6 +262,7 @@ fn remove(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::naming::tests::{failing_files, failing_names};
 
     fn names(root: &Root) -> Vec<String> {
         let entries = std::fs::read_dir(root.blobs()).unwrap();
@@ -241,7 +275,7 @@ mod tests {
     fn a_damaged_blob_is_healed_by_the_next_put_and_leftovers_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::new(folder.path());
-        let blobs = FileBlobs::open(&root, 0).unwrap();
+        let blobs = FileBlobs::open(&root, 0, &Poison::default()).unwrap();
         let blob = blobs.put(b"bytes").unwrap();
         assert_eq!(names(&root), [blob.hash.to_string()]);
         let file = root.blobs().join(blob.hash.to_string());
@@ -249,7 +283,7 @@ mod tests {
         blobs.put(b"bytes").unwrap();
         assert_eq!(read(&root, &blob.hash).unwrap().unwrap(), b"bytes");
         std::fs::write(root.blobs().join(".new-7"), b"half").unwrap();
-        FileBlobs::open(&root, 0).unwrap();
+        FileBlobs::open(&root, 0, &Poison::default()).unwrap();
         assert_eq!(names(&root), [blob.hash.to_string()]);
     }
 
@@ -257,7 +291,7 @@ mod tests {
     fn a_blob_in_parts_is_the_same_and_one_that_is_not_finished_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::new(folder.path());
-        let blobs = FileBlobs::open(&root, 0).unwrap();
+        let blobs = FileBlobs::open(&root, 0, &Poison::default()).unwrap();
         let whole = blobs.put(b"first second").unwrap();
         for _ in 0..2 {
             let mut new = blobs.begin().unwrap();
@@ -276,7 +310,7 @@ mod tests {
     #[test]
     fn a_pin_lasts_as_long_as_the_last_blob() {
         let folder = tempfile::tempdir().unwrap();
-        let blobs = FileBlobs::open(&Root::new(folder.path()), 0).unwrap();
+        let blobs = FileBlobs::open(&Root::new(folder.path()), 0, &Poison::default()).unwrap();
         let [first, second] = [0, 1].map(|_| blobs.put(b"bytes").unwrap());
         let hash = first.hash;
         let pinned = || blobs.shared.pins.lock().unwrap()[&hash].strong_count() > 0;
@@ -290,8 +324,35 @@ mod tests {
     fn d32_too_little_room_is_full_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::new(folder.path());
-        let blobs = FileBlobs::open(&root, u64::MAX).unwrap();
+        let blobs = FileBlobs::open(&root, u64::MAX, &Poison::default()).unwrap();
         assert!(matches!(blobs.put(b"bytes"), Err(Error::Full { .. })));
         assert!(!root.blobs().exists());
+    }
+    #[test]
+    fn d2_a_sync_that_failed_is_poison_and_is_not_tried_again() {
+        for failing in [failing_names, failing_files] {
+            let folder = tempfile::tempdir().unwrap();
+            let (root, poison) = (Root::new(folder.path()), Poison::default());
+            let blobs = FileBlobs::with(&root, 0, &poison, failing(poison.clone())).unwrap();
+            assert!(matches!(blobs.put(b"bytes"), Err(Error::Poisoned { .. })));
+            assert!(matches!(poison.check(), Err(Error::Poisoned { .. })), "no commit names it");
+            assert!(names(&root).is_empty(), "the next life does not find what may not be durable");
+            let mut parts = blobs.begin().unwrap();
+            parts.write(b"others").unwrap();
+            assert!(matches!(parts.finish(), Err(Error::Poisoned { .. })));
+            assert!(matches!(blobs.put(b"bytes"), Err(Error::Poisoned { .. })));
+            assert!(names(&root).is_empty());
+            FileBlobs::open(&root, 0, &Poison::default()).unwrap().put(b"bytes").unwrap();
+        }
+    }
+
+    #[test]
+    fn d2_a_blob_that_was_durable_before_outlives_a_failed_sync() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, poison) = (Root::new(folder.path()), Poison::default());
+        let hash = FileBlobs::open(&root, 0, &poison).unwrap().put(b"bytes").unwrap().hash;
+        let blobs = FileBlobs::with(&root, 0, &poison, failing_names(poison.clone())).unwrap();
+        assert!(matches!(blobs.put(b"bytes"), Err(Error::Poisoned { .. })));
+        assert_eq!(names(&root), [hash.to_string()]);
     }
 }

@@ -14,6 +14,19 @@ use rusqlite::{Connection, OptionalExtension};
 
 const SCOPES_PAGE: usize = 256;
 
+/// `Io` if nothing of the root is there: then its disk is gone, or was never mounted, and nothing is known to be damaged.
+pub(crate) fn is_there(root: &Root) -> Result<(), Error> {
+    let path = root.database();
+    if path.try_exists().map_err(|error| failure::io("cannot look at", &path, &error))? {
+        return Ok(());
+    }
+    let detail = match root.folder().exists() {
+        true => format!("{} is missing, and so is the rest of the root: is its disk mounted?", path.display()),
+        false => format!("the root {} is missing: is its disk mounted?", root.folder().display()),
+    };
+    Err(Error::Io { detail })
+}
+
 /// There is no sidecar that can be read.
 pub(crate) fn no_sidecar(root: &Root) -> Error {
     Error::Damaged {

@@ -22,6 +22,8 @@ pub struct Gauges {
     pub messages_waiting: u64,
     /// Contents in files, and their bytes; one that is named twice counts twice.
     pub blobs: (u64, u64),
+    /// Writes that the fence rejected, since the root was made.
+    pub fenced: u64,
     /// Length of the database.
     pub database_bytes: u64,
     /// Length of the write-ahead log.
@@ -53,6 +55,9 @@ const BY_AGENT: &str = "SELECT agent, count(*) FROM step_rows INDEXED BY idx_ste
      WHERE lease_owner IS NOT NULL GROUP BY agent";
 const MESSAGES: &str = "SELECT count(*) FROM scope_rows INDEXED BY idx_messages_inbox WHERE queued_ms IS NOT NULL";
 const BLOBS: &str = "SELECT count(*), coalesce(sum(blob_bytes), 0) FROM content INDEXED BY idx_content_blob WHERE blob_hash IS NOT NULL";
+
+/// Rows of the journal are numbered from 1 and never removed.
+const FENCED: &str = "SELECT coalesce(max(conflict_key), 0) FROM lease_conflicts";
 
 impl SqliteReader {
     /// How the store stands now.
@@ -109,6 +114,7 @@ fn read(connection: &Connection, now_ms: u64, root: &Root) -> rusqlite::Result<G
     gauges.messages_waiting = connection.prepare_cached(MESSAGES)?.query_row([], |row| columns::unsigned(row, 0))?;
     let pair = |row: &rusqlite::Row<'_>| Ok((columns::unsigned(row, 0)?, columns::unsigned(row, 1)?));
     gauges.blobs = connection.prepare_cached(BLOBS)?.query_row([], pair)?;
+    gauges.fenced = connection.prepare_cached(FENCED)?.query_row([], |row| columns::unsigned(row, 0))?;
     let length = |path: &std::path::Path| std::fs::metadata(path).map_or(0, |found| found.len());
     (gauges.database_bytes, gauges.wal_bytes) = (length(&root.database()), length(&root.wal()));
     Ok(gauges)

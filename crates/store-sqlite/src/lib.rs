@@ -38,6 +38,7 @@ mod health;
 mod life;
 mod lock;
 mod modes;
+mod naming;
 mod options;
 mod poison;
 mod pragma;

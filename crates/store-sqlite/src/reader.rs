@@ -32,6 +32,7 @@ pub(crate) const DUE_AFTER: &str = "SELECT due_ms, step_key FROM step_rows INDEX
      WHERE queue = ?1 AND due_ms > ?2 AND due_ms <= ?3 ORDER BY due_ms, step_key LIMIT ?4";
 pub(crate) const NEXT_DUE: &str = "SELECT min(due_ms) FROM step_rows INDEXED BY idx_steps_status_next_retry \
      WHERE queue = ?1 AND due_ms > ?2";
+pub(crate) const NAMESPACE_OF: &str = "SELECT namespace FROM task_rows WHERE task_key = ?1";
 pub(crate) const LEASED: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_lease_owner_updated \
      WHERE lease_owner = ?1 AND step_key > ?2 ORDER BY step_key LIMIT ?3";
 pub(crate) const WAITING: &str = "SELECT step_key FROM step_rows INDEXED BY idx_steps_waiting \
@@ -66,7 +67,10 @@ impl SqliteReader {
     /// running writer the store is never behind what it said a moment ago.
     pub fn remembers(&mut self, root: &Path) -> Result<(), Error> {
         let root = Root::new(root);
-        let mark = Sidecar::peek(&root).ok_or_else(|| check::no_sidecar(&root))?;
+        let mark = match Sidecar::peek(&root)? {
+            Some(mark) => mark,
+            None => return Err(check::is_there(&root).err().unwrap_or_else(|| check::no_sidecar(&root))),
+        };
         self.at_one_moment(|connection| check::remembers(connection, &head::load(connection)?, mark))
     }
 
@@ -170,7 +174,12 @@ impl Reader for SqliteReader {
     }
 
     fn blob(&mut self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
-        blobs::read(&self.root, hash)
+        let found = blobs::read(&self.root, hash)?;
+        if found.is_none() {
+            // Without its disk every blob is missing, and none of them is damaged.
+            check::is_there(&self.root)?;
+        }
+        Ok(found)
     }
 
     fn ops(&mut self, after: u64, limit: usize) -> Result<Vec<StoredOp>, Error> {
@@ -187,6 +196,40 @@ impl Reader for SqliteReader {
         // The last column value stands for all times beyond it, which are never due.
         let now = columns::time(now_ms).min(i64::MAX - 1);
         self.at_one_moment(|connection| due(connection, queue, now, after, limit))
+    }
+
+    fn due_in(
+        &mut self,
+        namespace: &Name,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+        let now = columns::time(now_ms).min(i64::MAX - 1);
+        self.at_one_moment(|connection| {
+            let mut page = due(connection, queue, now, after, limit)?;
+            let last = page.last().copied().filter(|_| page.len() == limit);
+            let mut statement = connection
+                .prepare_cached(NAMESPACE_OF)
+                .map_err(|error| failure::sqlite("cannot read a queue", &error))?;
+            let mut is_of = |key: StepKey| {
+                let task = columns::time(key.task());
+                statement.query_row([task], |row| Ok(row.get_ref(0)?.as_str()? == namespace.as_str())).optional()
+            };
+            let mut failed = None;
+            page.retain(|(_, key)| match is_of(*key) {
+                Ok(is_of) => is_of == Some(true),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    false
+                }
+            });
+            match failed {
+                Some(error) => Err(failure::sqlite("cannot read a queue", &error)),
+                None => Ok((page, last)),
+            }
+        })
     }
 
     fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {

@@ -52,14 +52,21 @@ impl Sidecar {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failure::io("cannot open the sidecar", &path, &error)),
         };
-        let newest = read(&file);
+        let newest = read(&file).map_err(|error| failure::io("cannot read the sidecar", &path, &error))?;
         Ok(newest.map(|(turn, newest)| Self { file: Arc::new(file), turn, newest }))
     }
 
-    /// The newest word of the sidecar in this root, for somebody who writes nothing.
-    pub(crate) fn peek(root: &Root) -> Option<Mark> {
-        let file = File::open(root.head()).ok()?;
-        read(&file).map(|(_, newest)| newest)
+    /// The newest word of the sidecar in this root, for somebody who writes nothing; `None` when it is missing or damaged. A disk that
+    /// does not answer is an error of its own: nothing is known to be damaged then.
+    pub(crate) fn peek(root: &Root) -> Result<Option<Mark>, Error> {
+        let path = root.head();
+        let newest = match File::open(&path) {
+            Ok(file) => read(&file),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => Err(error),
+        };
+        let newest = newest.map_err(|error| failure::io("cannot read the sidecar", &path, &error))?;
+        Ok(newest.map(|(_, newest)| newest))
     }
 
     /// The newest word.
@@ -91,13 +98,22 @@ impl Sidecar {
     }
 }
 
-/// The newest word that can be read, and its turn. Reads only; for those who do not hold the lock.
-fn read(file: &File) -> Option<(u64, Mark)> {
-    let slot = |offset: &u64| {
+/// The newest word that can be read, and its turn. Reads only; for those who do not hold the lock. An error if the disk gave neither.
+fn read(file: &File) -> std::io::Result<Option<(u64, Mark)>> {
+    let mut slots = Vec::with_capacity(SLOT_OFFSETS.len());
+    let mut failed = None;
+    for offset in SLOT_OFFSETS {
         let mut bytes = [0; SLOT_BYTES];
-        file.read_exact_at(&mut bytes, *offset).ok().map(|()| bytes)
-    };
-    slot::newest(SLOT_OFFSETS.iter().filter_map(slot))
+        match file.read_exact_at(&mut bytes, offset) {
+            Ok(()) => slots.push(bytes),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
+            Err(error) => failed = Some(error),
+        }
+    }
+    match (slot::newest(slots), failed) {
+        (None, Some(error)) => Err(error),
+        (newest, _) => Ok(newest),
+    }
 }
 
 #[cfg(test)]
@@ -168,5 +184,15 @@ mod tests {
         assert!(Sidecar::open(&root).unwrap().is_none());
         std::fs::remove_file(root.head()).unwrap();
         assert!(Sidecar::open(&root).unwrap().is_none());
+    }
+    #[test]
+    fn a_disk_that_does_not_answer_is_not_called_damage() {
+        let (_folder, root, _sidecar) = fresh();
+        std::fs::remove_file(root.head()).unwrap();
+        assert_eq!(Sidecar::peek(&root), Ok(None));
+        // A folder can be opened and not be read, much like a file on a disk that is failing.
+        std::fs::create_dir(root.head()).unwrap();
+        let Err(Error::Io { detail }) = Sidecar::peek(&root) else { panic!("a folder has no words") };
+        assert!(detail.contains("cannot read the sidecar"), "{detail}");
     }
 }

@@ -91,6 +91,11 @@ impl SqliteStore {
         self.poison.check()
     }
 
+    /// `tell` hears why, as soon as anybody sees a write or a sync fail: also one beside the writer, which may have nothing to commit.
+    pub fn when_poisoned(&self, tell: impl Fn(&str) + Send + 'static) {
+        self.poison.when_set(tell);
+    }
+
     /// Takes no more writes, because `cause` leaves unknown what is durable. Gives the error that says so.
     pub fn set_poison(&self, cause: impl std::fmt::Display) -> Error {
         self.poison.set(cause)
@@ -111,7 +116,10 @@ impl SqliteStore {
     }
 
     fn open_locked(root: Root, lock: Lock, options: &Options) -> Result<Self, Error> {
-        let sidecar = Sidecar::open(&root)?.ok_or_else(|| check::no_sidecar(&root))?;
+        let Some(sidecar) = Sidecar::open(&root)? else {
+            check::is_there(&root)?;
+            return Err(check::no_sidecar(&root));
+        };
         check::database_is_there(&root, sidecar.newest())?;
         let mut connection = connect::writer(&root, options)?;
         let head = head::load(&connection)?;
@@ -140,8 +148,8 @@ impl SqliteStore {
             sidecar.file().sync_data().map_err(|error| failure::io("cannot sync the sidecar", &path, &error))?;
         }
         let wal = checkpoint::Wal::new(&connection, options)?;
-        let blobs = FileBlobs::open(&root, options.min_free_disk_bytes)?;
         let poison = Poison::default();
+        let blobs = FileBlobs::open(&root, options.min_free_disk_bytes, &poison)?;
         let thread = |error: std::io::Error| failure::io("cannot start a thread for", root.folder(), &error);
         let flusher = Flusher::start(sidecar.file(), poison.clone()).map_err(thread)?;
         let beside = connect::checkpointer(&root, options)?;

@@ -47,6 +47,10 @@ pub trait Blobs: Clone + Send + Sync + 'static {
 
     /// The bytes of a blob, unchecked; `None` when it is not there.
     fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Somebody beside the store saw a sync of a file of the root fail: the store takes no more writes, as after a commit that failed
+    /// (D2). Gives the error that says so.
+    fn distrust(&self, cause: &str) -> Error;
 }
 
 impl Blob {

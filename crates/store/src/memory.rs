@@ -132,6 +132,10 @@ impl Blobs for Disk {
     fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.state().blobs.get(hash).cloned())
     }
+
+    fn distrust(&self, cause: &str) -> Error {
+        self.state().distrust(cause)
+    }
 }
 
 impl Store for MemoryStore {
@@ -286,6 +290,21 @@ impl Reader for MemoryReader {
         let waiting =
             state.queues.range((from, Bound::Unbounded)).take_while(|(q, due_ms, _)| *q == queue && *due_ms <= now_ms);
         Ok(waiting.take(limit).map(|(_, due_ms, key)| (*due_ms, *key)).collect())
+    }
+
+    fn due_in(
+        &mut self,
+        namespace: &Name,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+        let mut page = self.due(queue, now_ms, after, limit)?;
+        let last = page.last().copied().filter(|_| page.len() == limit);
+        let state = self.read()?;
+        page.retain(|(_, key)| state.tasks.get(&key.task()).is_some_and(|row| row.namespace == *namespace));
+        Ok((page, last))
     }
 
     fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {

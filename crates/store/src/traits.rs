@@ -125,6 +125,17 @@ pub trait Reader: Send + 'static {
         limit: usize,
     ) -> Result<Vec<(u64, StepKey)>, Error>;
 
+    /// Those of a namespace among the next `limit` steps that [`Reader::due`] would give, and the last step that was looked at unless
+    /// that was the end.
+    fn due_in(
+        &mut self,
+        namespace: &Name,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error>;
+
     /// Tasks that ended up to `until_ms`, longest ended first, then by key; those after the given one.
     fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error>;
 

@@ -9,20 +9,17 @@
 //! as well, and misses nothing. A client that falls behind what is kept in memory reads from the log again until it has caught up; one
 //! that does not read at all is let go of by its connection. Nothing is kept for anybody.
 
-use super::{desk::Desk, principal::Principal};
-use crate::{
-    error::{Code, Error},
-    view::entry,
-};
+use super::{desk::Desk, principal::Principal, readers::Readers};
+use crate::{error::Error, view::entry};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use relaymesh_core::{
     id::TaskId,
     name::Name,
-    op::{Kind, Op, Scope},
+    op::{Kind, Scope},
 };
-use relaymesh_store::{Reader, StoredOp};
-use serde_json::json;
+use relaymesh_store::{Proven, Reader, proven};
+use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -200,14 +197,15 @@ impl Client {
 
 /// The next events after this position.
 async fn page(desk: &Desk, pos: u64) -> Result<Vec<Line>, Error> {
+    let readers = desk.readers.clone();
     let read = desk.readers.read(move |reader: &mut dyn Reader| {
         let mut lines: Vec<Line> = Vec::new();
         let mut bytes = 0;
-        for stored in reader.ops(pos, PAGE)? {
+        for proven in proven::ops(reader, pos, PAGE)? {
             if bytes >= PAGE_BYTES {
                 break;
             }
-            let line = line(&stored)?;
+            let line = line(&readers, proven);
             bytes += line.text.as_ref().map_or(0, Bytes::len);
             lines.push(line);
         }
@@ -216,17 +214,23 @@ async fn page(desk: &Desk, pos: u64) -> Result<Vec<Line>, Error> {
     read.await
 }
 
-fn line(stored: &StoredOp) -> Result<Line, Error> {
-    let pos = stored.pos;
-    if stored.stub().is_some() {
-        let data = json!({ "pos": pos, "gone": true, "hash": stored.hash });
-        let text = Some(format!("id: {pos}\nevent: Gone\ndata: {data}\n\n").into());
-        return Ok(Line { pos, namespace: None, kind: None, task: None, text });
+/// The event of an op. A damaged one is told as such and the stream goes on; whose it was is unknown, so it is for those who see all.
+fn line(readers: &Readers, proven: Proven) -> Line {
+    let nobodys = |pos: u64, event: &str, data: Value| {
+        let text = Some(format!("id: {pos}\nevent: {event}\ndata: {data}\n\n").into());
+        Line { pos, namespace: None, kind: None, task: None, text }
+    };
+    match proven {
+        Proven::Gone(pos, chain) => nobodys(pos, "Gone", json!({ "pos": pos, "gone": true, "hash": chain.head })),
+        Proven::Damaged(pos, why) => {
+            readers.tell_damage(&why);
+            nobodys(pos, "Damaged", json!({ "pos": pos, "damaged": true, "detail": why }))
+        }
+        Proven::Op(op, hash) => {
+            let (pos, kind, data) = (op.pos, op.body.kind(), json!(entry::shown(&op, hash)));
+            let text = Some(format!("id: {pos}\nevent: {kind:?}\ndata: {data}\n\n").into());
+            let task = if let Scope::Task(task) = op.header.scope { Some(task) } else { None };
+            Line { pos, namespace: Some(op.header.namespace), kind: Some(kind), task, text }
+        }
     }
-    let op = Op::decode(pos, &stored.bytes).map_err(|error| Error::new(Code::Damaged, format!("op {pos}: {error}")))?;
-    let kind = op.body.kind();
-    let data = json!(entry::shown(&op, stored.hash));
-    let text = Some(format!("id: {pos}\nevent: {kind:?}\ndata: {data}\n\n").into());
-    let task = if let Scope::Task(task) = op.header.scope { Some(task) } else { None };
-    Ok(Line { pos, namespace: Some(op.header.namespace), kind: Some(kind), task, text })
 }

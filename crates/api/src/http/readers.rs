@@ -2,10 +2,13 @@
 //!
 //! The server's thread must never wait for a disk, and a thread for each look would open the database each time. The queue is bounded:
 //! whoever finds it full is told to come again, and nothing piles up.
+//!
+//! Damage that a read meets is also told to the operator: whoever sent the request may be the last to know what to do about it.
 
 use crate::error::{Code, Error};
 use relaymesh_store::Reader;
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -22,27 +25,51 @@ const THREADS: usize = 2;
 const WAITING_MAX: usize = 512;
 /// How long an answer that has begun waits for a place in the queue before it asks again.
 const TURN: Duration = Duration::from_millis(20);
+/// Damages that are remembered, so that each is told once.
+const TOLD_MAX: usize = 256;
 
 type Job = Box<dyn FnOnce(&mut Option<Box<dyn Reader>>) + Send>;
 type Open = Box<dyn Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync>;
+
+/// Raises an alert about damage.
+type Alarm = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Looks into the store. Clones are the same threads, which end with the last of them.
 #[derive(Clone)]
 pub struct Readers {
     jobs: SyncSender<Job>,
     open: Arc<Open>,
+    damage: Arc<Damage>,
+}
+
+/// What was found to be damaged, and who is told.
+struct Damage {
+    alarm: Alarm,
+    told: Mutex<BTreeSet<String>>,
 }
 
 impl Readers {
-    /// Starts the threads. Each opens its connection when it is first needed.
-    pub fn start(open: impl Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync + 'static) -> std::io::Result<Self> {
+    /// Starts the threads. Each opens its connection when it is first needed. Damage is told to `alarm`.
+    pub fn start(
+        open: impl Fn() -> Result<Box<dyn Reader>, Error> + Send + Sync + 'static,
+        alarm: Alarm,
+    ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::sync_channel(WAITING_MAX);
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..THREADS {
             let queue = Arc::clone(&queue);
             thread::Builder::new().name("reader".to_owned()).spawn(move || work(&queue))?;
         }
-        Ok(Self { jobs, open: Arc::new(Box::new(open)) })
+        let damage = Arc::new(Damage { alarm, told: Mutex::default() });
+        Ok(Self { jobs, open: Arc::new(Box::new(open)), damage })
+    }
+
+    /// Raises an alert about damage that was found, once.
+    pub fn tell_damage(&self, what: &str) {
+        let mut told = self.damage.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < TOLD_MAX && told.insert(what.to_owned()) {
+            (self.damage.alarm)(what);
+        }
     }
 
     /// What `look` finds.
@@ -55,7 +82,7 @@ impl Readers {
             TrySendError::Full(_) => Error::new(Code::Busy, format!("{WAITING_MAX} reads are already waiting")),
             TrySendError::Disconnected(_) => stopping(),
         })?;
-        found.await.unwrap_or_else(|_| Err(failed()))
+        self.found(found).await
     }
 
     /// The same for an answer that has begun: it cannot be told to come again, so it waits for a place in the queue.
@@ -66,12 +93,21 @@ impl Readers {
         let (mut job, found) = self.job(look);
         loop {
             job = match self.jobs.try_send(job) {
-                Ok(()) => return found.await.unwrap_or_else(|_| Err(failed())),
+                Ok(()) => return self.found(found).await,
                 Err(TrySendError::Full(job)) => job,
                 Err(TrySendError::Disconnected(_)) => return Err(stopping()),
             };
             tokio::time::sleep(TURN).await;
         }
+    }
+
+    /// What was found. Damage is told, whoever asked.
+    async fn found<T>(&self, found: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+        let found = found.await.unwrap_or_else(|_| Err(failed()));
+        if let Err(Error { code: Code::Damaged, message, .. }) = &found {
+            self.tell_damage(message);
+        }
+        found
     }
 
     fn job<T: Send + 'static>(

@@ -185,6 +185,8 @@ pub struct Status {
     pub disk_free_bytes: u64,
     /// Free space below which all writes are refused.
     pub disk_needed_bytes: u64,
+    /// Why writes are refused for want of space, if so. A write was refused, and since then there has been no room.
+    pub disk_full: Option<String>,
     /// Agents and providers that are held.
     pub held: Vec<HeldAgent>,
     /// How the previous daemon of this root stopped; `null` if there was none.
@@ -239,6 +241,7 @@ impl Status {
             poisoned: None,
             disk_free_bytes: 0,
             disk_needed_bytes: 0,
+            disk_full: None,
             held: Vec::new(),
             last_stop: None,
         }

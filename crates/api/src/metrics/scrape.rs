@@ -24,6 +24,8 @@ pub struct Scrape {
     pub messages_waiting: u64,
     /// Contents in files, and their bytes.
     pub blobs: (u64, u64),
+    /// Writes that the fence rejected, since the root was made.
+    pub fenced: u64,
     /// Length of the database.
     pub database_bytes: u64,
     /// Length of the write-ahead log.

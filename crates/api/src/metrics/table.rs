@@ -64,6 +64,7 @@ metrics! {
     Counter "relaymesh_attempts_total" ["agent", "outcome"] "Ended attempts by agent and outcome";
     Histogram "relaymesh_attempt_duration_seconds" ["agent"] "Time from claim to end of an attempt";
     Histogram "relaymesh_queue_wait_seconds" ["lane"] "Time from ready to the first claim of a step";
+    Counter "relaymesh_fenced_total" [] "Reports of workers that were rejected because their lease was over, since the root was made";
     Gauge "relaymesh_queue_ready_steps" ["lane"] "Ready steps";
     Gauge "relaymesh_queue_retry_steps" ["lane"] "Steps that wait for a retry";
     Gauge "relaymesh_queue_oldest_seconds" ["lane"] "Age of the oldest task with a ready step; 0 if there is none";

@@ -32,6 +32,7 @@ fn scrape() -> Scrape {
         active_tasks: 2,
         messages_waiting: 5,
         blobs: (6, 7_000),
+        fenced: 12,
         database_bytes: 8_192,
         wal_bytes: 4_096,
         used_today: Amount { tokens: 10, turns: 1, wall_ms: 2_500, cost_micros: 1_500_000 },

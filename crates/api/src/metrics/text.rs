@@ -240,6 +240,7 @@ fn of_work(counts: &Counts, scrape: &Scrape) -> Vec<Family> {
             agents.iter().map(|(agent, counted)| (agent, spread(&counted.attempt_ms, 1e3))),
         ),
         by("relaymesh_queue_wait_seconds", "lane", waits),
+        one("relaymesh_fenced_total", Value::Count(scrape.fenced)),
         by("relaymesh_queue_ready_steps", "lane", lanes(|lane, _| lane.ready as f64)),
         by("relaymesh_queue_retry_steps", "lane", lanes(|lane, _| lane.later as f64)),
         by("relaymesh_queue_oldest_seconds", "lane", lanes(age)),

@@ -10,13 +10,12 @@ use relaymesh_core::{
     hash::Hash,
     id::{StepId, TaskId},
     name::Name,
-    op::Op,
     task::{
         Status, Step, Task, TaskRows,
         spec::{Ask, INPUT_PLACE},
     },
 };
-use relaymesh_store::{ContentKey, Reader};
+use relaymesh_store::{ContentKey, Proven, Reader, proven};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -259,10 +258,13 @@ fn waiting(step: &Step) -> Result<&Ask, Error> {
     }
 }
 
-/// A task's key is the position of the op that submitted it.
+/// A task's key is the position of the op that submitted it. One that is gone names nobody; one that is damaged is an error, because
+/// who decides should not be told a wrong name.
 fn submitter(reader: &mut (impl Reader + ?Sized), key: u64) -> Result<Option<(Name, Name)>, Error> {
-    let ops = reader.ops(key.saturating_sub(1), 1)?;
-    let submit = ops.first().filter(|stored| stored.pos == key && stored.stub().is_none());
-    let op = submit.and_then(|stored| Op::decode(stored.pos, &stored.bytes).ok());
-    Ok(op.map(|op| (op.header.author, op.header.source)))
+    let mut found = proven::ops(reader, key.saturating_sub(1), 1)?;
+    match found.pop().filter(|proven| proven.pos() == key) {
+        Some(Proven::Op(op, _)) => Ok(Some((op.header.author, op.header.source))),
+        Some(Proven::Damaged(_, why)) => Err(Error::new(Code::Damaged, why)),
+        Some(Proven::Gone(..)) | None => Ok(None),
+    }
 }

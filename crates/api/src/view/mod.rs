@@ -6,6 +6,7 @@ pub mod dead;
 pub mod document;
 pub mod entry;
 pub mod export;
+pub mod fenced;
 pub mod lock;
 pub mod message;
 pub mod namespace;

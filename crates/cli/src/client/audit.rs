@@ -1,7 +1,7 @@
 //! What was written, by whom, from where and when.
 
-use crate::error::Error;
-use relaymesh_api::view::entry::Shown;
+use crate::error::{Code, Error};
+use relaymesh_api::view::{entry::Shown, fenced};
 use relaymesh_core::{hash::Hash, id::TaskId, name::Name, op::Kind};
 use std::collections::VecDeque;
 
@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 pub(crate) trait Audit {
     /// The task that is meant, which may have been purged; and a position up to which no op is about it.
     fn audited(&self, text: &str) -> Result<(TaskId, u64), Error>;
+
+    /// The newest writes that the fence rejected, of this task if one is given.
+    fn fenced(&self, task: Option<&str>, limit: usize) -> Result<fenced::Page, Error>;
 
     /// The newest ops that fit.
     fn newest(&self, wanted: &Wanted, limit: usize) -> Result<Newest, Error>;
@@ -46,6 +49,8 @@ pub(crate) enum Found {
     Op(Box<Shown>),
     /// Ops that a compaction removed, up to this one.
     Gone(u64, Hash),
+    /// What stands at this position is not what was written there.
+    Damaged(u64, String),
 }
 
 /// The newest ops that fit.
@@ -54,6 +59,8 @@ pub(crate) struct Newest {
     pub(crate) found: VecDeque<Found>,
     /// How many fit in all, as far as they were looked at.
     pub(crate) total: u64,
+    /// Damaged ops on the way, oldest first: whether they fit is unknown.
+    pub(crate) damaged: Vec<(u64, String)>,
     /// The position that was reached.
     pub(crate) reached: u64,
 }
@@ -61,15 +68,28 @@ pub(crate) struct Newest {
 impl Newest {
     /// None yet.
     pub(crate) fn new(total: u64, reached: u64) -> Self {
-        Self { found: VecDeque::new(), total, reached }
+        Self { found: VecDeque::new(), total, damaged: Vec::new(), reached }
     }
 
     /// One more, of which the newest so many are kept.
     pub(crate) fn add(&mut self, found: Found, limit: usize) {
+        if let Found::Damaged(pos, why) = found {
+            return self.damaged.push((pos, why));
+        }
         self.total += 1;
         self.found.push_back(found);
         if self.found.len() > limit {
             self.found.pop_front();
         }
+    }
+
+    /// An error if there was damage on the way: what was found may not be all.
+    pub(crate) fn is_whole(&self) -> Result<(), Error> {
+        let Some((_, first)) = self.damaged.first() else { return Ok(()) };
+        let more = match self.damaged.len() - 1 {
+            0 => String::new(),
+            more => format!(" ({more} more ops are damaged)"),
+        };
+        Err(Error::new(Code::Damaged, format!("{first}{more}; it is not shown, and may have been a match")))
     }
 }

@@ -9,11 +9,15 @@ use crate::{
     link::{self, Missing},
     lookup, output, root, time,
 };
-use relaymesh_core::{id::ThreadId, op::Scope};
+use relaymesh_core::{
+    id::{TaskId, ThreadId},
+    op::Scope,
+};
 use relaymesh_runtime::{
-    driver::{Command, LifeCommand},
+    driver::{Answer, Command, LifeCommand},
     file_bus,
 };
+use relaymesh_store::Reader as _;
 use relaymesh_store_sqlite::SqliteReader;
 use serde_json::json;
 
@@ -29,7 +33,8 @@ Examples:
 /// A purged task no longer appears in lists, and its idempotency key is free: an equal request runs again. The log
 /// records the purge. Without ids, purges by age in all namespaces, and keeps a task at least as long as its
 /// idempotency key (`idempotency_ttl_days` after its end); removes files of that age from `done/` and `dead/` of the file
-/// bus too, but none that the bus does not know. With ids, purges them at any age.
+/// bus too, but none that the bus does not know. With ids, purges them at any age; ids that are gone are named and change
+/// nothing, so a purge that was interrupted can be repeated.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -53,15 +58,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         return by_age::run(args, context);
     }
     let mut reader = root::read(&context.root)?;
-    let scopes = args.ids.iter().map(|text| scope(&mut reader, text)).collect::<Result<Vec<_>, _>>()?;
+    let (scopes, mut gone) = chosen(&mut reader, &args.ids)?;
+    if scopes.is_empty() {
+        return Ok(purged(context, 0, &named(&gone)));
+    }
     confirm(args.yes, || format!("{} tasks or threads", scopes.len()))?;
-    let count = link::with(context, Missing::Refuse, |ask| {
-        for scope in &scopes {
-            ask(Command::Life(LifeCommand::Purge { scope: *scope }))?;
-        }
-        Ok(scopes.len() as u64)
-    })?;
-    Ok(purged(context, count))
+    let count = link::with(context, Missing::Refuse, |ask| each(ask, &scopes, &mut gone))?;
+    Ok(purged(context, count, &named(&gone)))
 }
 
 /// Removes what the file bus accepted or refused up to then.
@@ -84,20 +87,61 @@ pub(super) fn sweep_bus(context: &Context, until_ms: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The task or thread with this id.
-fn scope(reader: &mut SqliteReader, text: &str) -> Result<Scope, Error> {
-    if let Ok(thread) = text.parse::<ThreadId>() {
-        return Ok(Scope::Thread(thread));
+/// The tasks and threads with these ids, and those of them that are gone: a purge that was cut short can be repeated.
+fn chosen(reader: &mut SqliteReader, ids: &[String]) -> Result<(Vec<Scope>, Vec<Scope>), Error> {
+    let (mut there, mut gone) = (Vec::new(), Vec::new());
+    for text in ids {
+        let scope = match (text.parse::<ThreadId>(), text.parse::<TaskId>()) {
+            (Ok(thread), _) => Scope::Thread(thread),
+            (_, Ok(task)) => Scope::Task(task),
+            // Part of an id: it has to be that of a task that is there.
+            _ => Scope::Task(lookup::task(reader, text)?.task.id),
+        };
+        let known = [&there, &gone].into_iter().any(|known: &Vec<Scope>| known.contains(&scope));
+        match reader.is_live(scope)? {
+            _ if known => {}
+            true => there.push(scope),
+            false => gone.push(scope),
+        }
     }
-    lookup::task(reader, text).map(|rows| Scope::Task(rows.task.id))
+    Ok((there, gone))
 }
 
-/// Says how many are gone.
-pub(in crate::commands) fn purged(context: &Context, count: u64) -> Exit {
+fn named(scopes: &[Scope]) -> Vec<String> {
+    scopes.iter().map(Scope::to_string).collect()
+}
+
+/// Purges each; those that somebody else has purged meanwhile are gone, too.
+fn each(
+    ask: &mut dyn FnMut(Command) -> Result<Answer, Error>,
+    scopes: &[Scope],
+    gone: &mut Vec<Scope>,
+) -> Result<u64, Error> {
+    let mut count = 0;
+    for scope in scopes {
+        match ask(Command::Life(LifeCommand::Purge { scope: *scope })) {
+            Ok(_) => count += 1,
+            Err(error) if error.code == Code::NoTask => gone.push(*scope),
+            Err(error) if count == 0 => return Err(error),
+            Err(error) => {
+                let message =
+                    format!("{count} of {} were purged, and {scope} was not: {}", scopes.len(), error.message);
+                return Err(Error { message, ..error });
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// Says how many were purged, and which were gone before.
+pub(in crate::commands) fn purged(context: &Context, count: u64, gone: &[String]) -> Exit {
     if context.json {
-        output::value(&json!({ "purged": count }));
+        output::value(&json!({ "purged": count, "gone": gone }));
     } else {
         output::line(&format!("purged {count}"));
+        for id in gone {
+            output::note(&format!("  gone: {id} was purged before, or never existed"));
+        }
         if count > 0 {
             output::note("  next: remove their ops, inputs and results with `relaymesh log compact`");
         }

@@ -38,7 +38,7 @@ impl Command {
                 | agent::Command::Token(_) => Reach::Here,
             },
             Self::Audit(command) => match command {
-                audit::Command::Tail(_) | audit::Command::Query(_) => Reach::Anywhere,
+                audit::Command::Tail(_) | audit::Command::Query(_) | audit::Command::Fenced(_) => Reach::Anywhere,
                 audit::Command::Inference(_) | audit::Command::Verify(_) => Reach::Here,
             },
             Self::Status(_)

@@ -3,11 +3,17 @@
 use super::*;
 use Priority::{High, Low, Normal};
 use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// The namespace of everything here but where turns are told of.
+fn nobody() -> Name {
+    "default".parse().unwrap()
+}
 
 fn filled(max_consecutive_high: u32, counts: [usize; 3]) -> Lanes<usize> {
     let mut lanes = Lanes::new(max_consecutive_high);
     for (priority, count) in Priority::ALL.into_iter().zip(counts) {
-        (0..count).for_each(|n| lanes.push(priority, n));
+        (0..count).for_each(|n| lanes.push(priority, &nobody(), n));
     }
     lanes
 }
@@ -37,6 +43,25 @@ fn full_lanes_share_eight_three_one_in_every_cycle() {
     }
     assert_eq!(served[..12], CYCLE);
     assert_eq!(lanes.low_starvation_count(), 0);
+}
+
+#[test]
+fn within_each_lane_namespaces_share_by_their_weights_and_lanes_keep_their_own_shares() {
+    let mut lanes = Lanes::default();
+    let [big, small] = ["big", "small"].map(|text| text.parse::<Name>().unwrap());
+    lanes.set_weights(&Weights::from([(small.clone(), 3)]));
+    for priority in Priority::ALL {
+        for namespace in [&big, &small] {
+            (0..1_000).for_each(|_| lanes.push(priority, namespace, namespace.clone()));
+        }
+    }
+    let served: Vec<(Priority, Name)> = (0..480).map_while(|_| lanes.pop()).collect();
+    let count = |priority, namespace: &Name| {
+        served.iter().filter(|served| (served.0, &served.1) == (priority, namespace)).count()
+    };
+    for (priority, of_big, of_small) in [(High, 80, 240), (Normal, 30, 90), (Low, 10, 30)] {
+        assert_eq!((count(priority, &big), count(priority, &small)), (of_big, of_small), "{priority}");
+    }
 }
 
 #[test]
@@ -90,7 +115,7 @@ fn rule_prefers_low_and_counts() {
 fn high_items_popped_while_nothing_lower_waits_starve_nobody() {
     let mut lanes = filled(3, [1000, 0, 0]);
     assert_eq!(count(&served(&mut lanes, 120), High), 120);
-    lanes.push(Low, 0);
+    lanes.push(Low, &nobody(), 0);
     assert_eq!(served(&mut lanes, 4), [High, High, High, Low]);
 }
 
@@ -101,7 +126,7 @@ fn rule_fires_at_the_default_when_waiting_items_are_swapped_away_before_their_sl
     for pop in 0..100 {
         // Whoever owns the coming slot is never the one that waits.
         lanes.retain(|item| *item != LOWER);
-        lanes.push(if CYCLE[pop % 12] == Low { Normal } else { Low }, LOWER);
+        lanes.push(if CYCLE[pop % 12] == Low { Normal } else { Low }, &nobody(), LOWER);
         assert_eq!(lanes.pop().unwrap().0, High, "pop {pop}");
     }
     assert_eq!((lanes.pop(), lanes.low_starvation_count()), (Some((Low, LOWER)), 1));
@@ -117,11 +142,11 @@ fn limit_of_zero_does_not_starve_high() {
 fn counting_draining_and_putting_back() {
     let mut lanes = filled(100, [1, 2, 3]);
     assert_eq!((lanes.len(), Priority::ALL.map(|priority| lanes.len_of(priority))), (6, [1, 2, 3]));
-    lanes.push_front(Normal, 9);
+    lanes.push_front(Normal, &nobody(), 9);
     lanes.retain(|item| *item != 1);
     assert_eq!(lanes.drain(), [(High, 0), (Normal, 9), (Normal, 0), (Low, 0), (Low, 2)]);
     assert!(lanes.is_empty() && lanes.pop().is_none());
-    lanes.push(Low, 1);
+    lanes.push(Low, &nobody(), 1);
     lanes.clear();
     assert_eq!(lanes.len(), 0);
 }
@@ -172,7 +197,7 @@ proptest! {
         for (number, call) in calls.into_iter().enumerate() {
             match call {
                 Call::Push(priority) => {
-                    lanes.push(priority, number);
+                    lanes.push(priority, &nobody(), number);
                     model[priority.index()].push_back(number);
                 }
                 Call::Pop => match lanes.pop() {
@@ -184,7 +209,7 @@ proptest! {
                     model.iter_mut().for_each(|lane| lane.retain(|item| item % of != 0));
                 }
             }
-            prop_assert_eq!(&lanes.lanes, &model);
+            prop_assert_eq!(Priority::ALL.map(|priority| lanes.len_of(priority)), model.each_ref().map(VecDeque::len));
         }
     }
 
@@ -197,7 +222,7 @@ proptest! {
             match call {
                 Call::Push(priority) => {
                     let limit = pops + priority.pops_until_served(lanes.len_of(priority));
-                    lanes.push(priority, limits.len());
+                    lanes.push(priority, &nobody(), limits.len());
                     limits.push(limit);
                 }
                 Call::Pop | Call::Remove(_) => if let Some((priority, item)) = lanes.pop() {
@@ -215,7 +240,7 @@ proptest! {
         let mut run = 0;
         for call in calls {
             match call {
-                Call::Push(priority) => lanes.push(priority, 0),
+                Call::Push(priority) => lanes.push(priority, &nobody(), 0),
                 Call::Remove(_) => lanes.retain(|_| false),
                 Call::Pop => {
                     let lower_waits = lanes.len_of(Normal) + lanes.len_of(Low) > 0;

@@ -206,6 +206,11 @@ impl<B: Blobs> Runner<B> {
         self.quotas.hold(agent, reason, (until_ms, alone), now_ms)
     }
 
+    /// An attempt of this agent succeeded.
+    pub fn answered(&mut self, agent: &Name) {
+        self.quotas.answered(agent);
+    }
+
     /// Lets go of those whose time is over; says when the next one's is.
     pub fn held_until(&mut self, now_ms: u64) -> Option<u64> {
         self.quotas.held_until(now_ms)

@@ -502,6 +502,11 @@ pub enum Answer {
         /// Nothing above this goes.
         horizon: u64,
     },
+    /// The leases of these steps are renewed: all that the worker holds.
+    Renewed {
+        /// Which steps; none if it holds none any more.
+        steps: Vec<StepId>,
+    },
     /// It is done; the step or task rests here now.
     Done {
         /// Where it rests.

@@ -1,16 +1,21 @@
 //! Who runs next: the ready window, filled from offers and, when those have overflowed, from the store's queues.
 
-use super::engine::Engine;
+use super::{engine::Engine, ready::At};
 use crate::world::{Alert, Pool, World};
 use relaymesh_core::{
     id::{StepId, TaskId},
     lanes::Priority,
+    name::Name,
     task::Step,
 };
 use relaymesh_store::{Error, Queue, Reader, StepKey};
 
 /// How long a step waits for an answer before it is asked again, unless it has a timeout.
 const ANSWER_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
+/// Steps of the store that are looked at together for the share of a namespace.
+const SHARE_PAGE: usize = 256;
+/// Such looks in one go.
+const SHARE_PAGES: usize = 4;
 
 impl<R: Reader, W: World> Engine<R, W> {
     /// A step became ready. Claimed in this very batch if a slot is free and nobody waits before it.
@@ -29,12 +34,25 @@ impl<R: Reader, W: World> Engine<R, W> {
         } else if self.ready.len() < self.config.queue_capacity {
             self.enqueue(task, index);
         } else {
-            self.ready.overflow(&mut self.pipeline.after().ready);
+            self.overflow(task, index);
+        }
+    }
+
+    /// A step finds the window full. A namespace that has little in it has a few places of its own.
+    fn overflow(&mut self, task: TaskId, index: u16) {
+        let standing = if self.live.namespaces().len() > 1 { self.standing(task, index) } else { None };
+        if standing.as_ref().is_some_and(|at| self.ready.has_share(at.priority, &at.namespace)) {
+            self.enqueue(task, index);
+        } else {
+            self.ready.overflow(standing, &mut self.pipeline.after().ready);
         }
     }
 
     /// Claims from the window as long as there are slots.
     pub(super) fn dispatch(&mut self) {
+        if self.live.namespaces().len() > 1 && self.attempts.has_slot(self.config.slots) {
+            self.look_for_shares();
+        }
         loop {
             if !self.attempts.has_slot(self.config.slots) || !self.has_room() {
                 return;
@@ -48,12 +66,12 @@ impl<R: Reader, W: World> Engine<R, W> {
                 self.unreadable(&error);
                 self.ready.give_up_refill();
             }
-            let Some((priority, (task, index))) = self.ready.pop() else { return };
+            let Some((_, (task, index))) = self.ready.pop() else { return };
             let has_place = |(step, _): (&Step, _)| self.attempts.has_room(self.pools(step));
             if self.step(task, index).is_none_or(has_place) {
                 self.claim_queued(task, index);
             } else {
-                self.park_queued(priority, task, index);
+                self.park_queued(task, index);
             }
         }
     }
@@ -123,20 +141,47 @@ impl<R: Reader, W: World> Engine<R, W> {
     }
 
     fn enqueue(&mut self, task: TaskId, index: u16) {
-        if let Some(priority) = self.queue(task, index) {
-            self.ready.push(priority, (task, index));
+        if let Some((priority, namespace)) = self.queue(task, index) {
+            self.ready.push(priority, &namespace, (task, index));
         }
     }
 
     /// The step is about to stand in a queue here; `None` when it does already.
-    pub(super) fn queue(&mut self, task: TaskId, index: u16) -> Option<Priority> {
-        let (step, key) = self.step(task, index)?;
-        let priority = step.spec.priority;
+    pub(super) fn queue(&mut self, task: TaskId, index: u16) -> Option<(Priority, Name)> {
+        let rows = self.live.task(task)?;
+        let priority = rows.steps.get(usize::from(index))?.spec.priority;
+        let (key, namespace) = (StepKey::new(rows.task.key, index), rows.task.namespace.clone());
         if !self.ready.hold(key) {
             return None;
         }
         self.live.queue(task);
-        Some(priority)
+        Some((priority, namespace))
+    }
+
+    /// Fills the shares of namespaces that have little in the window and may have more in the store: a few pages at a time, because
+    /// what is found later is found in time.
+    fn look_for_shares(&mut self) {
+        for _ in 0..SHARE_PAGES {
+            let Some((namespace, priority, after)) = self.ready.next_share(self.live.namespaces()) else { return };
+            if let Err(error) = self.look_for_share(&namespace, priority, after) {
+                self.unreadable(&error);
+                self.ready.share_looked(priority, &namespace, None);
+            }
+        }
+    }
+
+    fn look_for_share(&mut self, namespace: &Name, priority: Priority, after: Option<At>) -> Result<(), Error> {
+        let now_ms = self.world.now().wall_ms;
+        let (page, last) = self.due_of(namespace, priority, now_ms, after, SHARE_PAGE)?;
+        for at in page {
+            self.ready.share_looked(priority, namespace, Some(at));
+            self.take_in(at.1, now_ms)?;
+            if self.ready.is_share_full(priority, namespace) {
+                return Ok(());
+            }
+        }
+        self.ready.share_looked(priority, namespace, last);
+        Ok(())
     }
 
     /// Fills the window from the store. Rows that are live here are newer than what the store's queues say.
@@ -178,7 +223,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             wanted && !pools.is_empty() && (!self.attempts.has_room(pools) || self.ready.waits_for_place(&agent));
         match (wanted, parks) {
             (true, false) => self.enqueue(task, key.place()),
-            (true, true) => self.park_found(&agent, task, key.place()),
+            (true, true) => self.park_found(task, key.place()),
             (false, _) => self.live.let_go_of(task, self.pipeline.settled()),
         }
         Ok(wanted && !parks)

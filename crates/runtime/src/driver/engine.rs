@@ -13,7 +13,11 @@ use super::{
     upkeep::Upkeep,
 };
 use crate::world::World;
-use relaymesh_core::{content::CONTENT_BYTES_DEFAULT, lanes::DEFAULT_MAX_CONSECUTIVE_HIGH, task::Effect};
+use relaymesh_core::{
+    content::CONTENT_BYTES_DEFAULT,
+    lanes::{DEFAULT_MAX_CONSECUTIVE_HIGH, Weights},
+    task::Effect,
+};
 use relaymesh_store::{Batch, Error, Head, Reader};
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -32,6 +36,8 @@ pub struct Config {
     pub batch_ops_max: usize,
     /// High items in a row before a lower one must run.
     pub max_consecutive_high: u32,
+    /// How much namespaces weigh when they take turns; those that are not named weigh 1.
+    pub namespace_weights: Weights,
     /// The longest content that is taken; never more than [`CONTENT_BYTES_MAX`](relaymesh_core::content::CONTENT_BYTES_MAX).
     pub payload_max_bytes: usize,
 }
@@ -45,6 +51,7 @@ impl Default for Config {
             reclaim_scan_interval_ms: 5_000,
             batch_ops_max: 1_024,
             max_consecutive_high: DEFAULT_MAX_CONSECUTIVE_HIGH,
+            namespace_weights: Weights::new(),
             payload_max_bytes: CONTENT_BYTES_DEFAULT,
         }
     }
@@ -91,7 +98,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             identity: Identity::of(pipeline.head().chain.origin)?,
             pipeline,
             live: Live::read(&mut reader)?,
-            ready: Ready::new(config.max_consecutive_high),
+            ready: Ready::new(config.max_consecutive_high, &config.namespace_weights),
             attempts: Attempts::default(),
             timers: Timers::new(world.now()),
             audience,
@@ -154,6 +161,7 @@ impl<R: Reader, W: World> Engine<R, W> {
     pub fn handle_configured(&mut self, config: Config) {
         // What was too much for a smaller window may fit in now.
         self.ready.note_backlog(config.queue_capacity > self.config.queue_capacity);
+        self.ready.set_weights(&config.namespace_weights);
         self.config = config;
     }
 

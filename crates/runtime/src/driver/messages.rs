@@ -41,7 +41,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             }
             MessageCommand::Reply { thread, held, media, content } => self.reply(caller, thread, held, media, content),
             MessageCommand::Fail { thread, held, retryable, error } => {
-                let jitter_ms = self.jitter_ms();
+                let jitter_ms = self.delivery_jitter_ms(thread, held.message)?;
                 let body = message::Body::FailMessage { held, retryable, jitter_ms, error: shortened(&error) };
                 self.once(caller, thread, body, |engine| engine.message_rests(thread, held.message))
             }
@@ -238,6 +238,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         Ok(answer)
     }
 
+    /// The jitter before the next delivery of a message: a share of what it is going to wait.
+    fn delivery_jitter_ms(&mut self, thread: ThreadId, message: MessageId) -> Result<u32, Error> {
+        let drawn = self.world.random();
+        let row = self.thread(Scope::Thread(thread))?.and_then(|rows| rows.messages.get(&message));
+        Ok(row.map_or(0, |row| row.draft.backoff.jitter_ms(row.deliveries, drawn)))
+    }
+
     /// Deliveries whose lease is over and messages that are too old. A lease from before this start gets one fresh term,
     /// because its holder may well be alive (D6).
     pub(super) fn expire_messages(&mut self, thread: ThreadId, now_ms: u64) -> Result<(), Error> {
@@ -269,7 +276,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             if self.must_wait(now_ms) {
                 break;
             }
-            let jitter_ms = self.jitter_ms();
+            let jitter_ms = self.delivery_jitter_ms(thread, message)?;
             let body = match epoch {
                 None => message::Body::ExpireMessage { message },
                 Some(epoch) => {

@@ -1,22 +1,30 @@
 //! Ready steps that are held in memory: the window, and beside it those that wait for a place of their agent. The backlog
 //! is in the store.
 
+mod look;
 mod parked;
+mod shares;
 
+pub(super) use look::At;
 pub(super) use parked::{PARKED_MAX, Parked};
+pub(super) use shares::RESERVED;
 
 use relaymesh_core::{
     id::TaskId,
-    lanes::{Lanes, Priority},
+    lanes::{Lanes, Priority, Weights},
     name::Name,
 };
 use relaymesh_store::StepKey;
+use shares::Shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug)]
 pub(super) struct Ready {
     max_consecutive_high: u32,
+    weights: Weights,
     window: Lanes<(TaskId, u16)>,
+    /// What namespaces have in the window and in the store.
+    shares: Shares,
     /// Every step that is held here.
     held: BTreeSet<StepKey>,
     /// Whether the store may hold steps that are ready and not held here.
@@ -31,21 +39,37 @@ pub(super) struct Ready {
     served: Option<Name>,
 }
 
+/// Where a step stands.
+#[derive(Debug, Clone)]
+pub(super) struct Standing {
+    pub(super) agent: Name,
+    pub(super) namespace: Name,
+    pub(super) priority: Priority,
+    /// In the queue of the store.
+    pub(super) at: At,
+}
+
 /// What a batch leaves in the store: it can be found there once the batch is durable.
 #[derive(Debug, Default)]
 pub(super) struct Share {
     /// Whether a step found no place in the window.
     overflow: bool,
-    /// Agents and lanes of steps that found no place.
-    passed: BTreeSet<(Name, Priority)>,
+    /// The first step of each namespace and lane that found none, if there are several namespaces.
+    overflowed: BTreeMap<(Name, Priority), At>,
+    /// The first step of each agent, namespace and lane that found no place of its agent.
+    passed: BTreeMap<(Name, Name, Priority), At>,
 }
 
 impl Ready {
     /// Nothing is held, and the store may hold anything.
-    pub(super) fn new(max_consecutive_high: u32) -> Self {
+    pub(super) fn new(max_consecutive_high: u32, weights: &Weights) -> Self {
+        let mut window = Lanes::new(max_consecutive_high);
+        window.set_weights(weights);
         Self {
             max_consecutive_high,
-            window: Lanes::new(max_consecutive_high),
+            weights: weights.clone(),
+            window,
+            shares: Shares::unknown(),
             held: BTreeSet::new(),
             backlog: true,
             fell_due: false,
@@ -53,6 +77,13 @@ impl Ready {
             parked: BTreeMap::new(),
             served: None,
         }
+    }
+
+    /// How much namespaces weigh from now on.
+    pub(super) fn set_weights(&mut self, weights: &Weights) {
+        self.weights.clone_from(weights);
+        self.window.set_weights(weights);
+        self.parked.values_mut().for_each(|parked| parked.set_weights(weights));
     }
 
     /// How many steps stand in the window.
@@ -90,8 +121,31 @@ impl Ready {
     }
 
     /// A step that is held goes into the window.
-    pub(super) fn push(&mut self, priority: Priority, step: (TaskId, u16)) {
-        self.window.push(priority, step);
+    pub(super) fn push(&mut self, priority: Priority, namespace: &Name, step: (TaskId, u16)) {
+        self.window.push(priority, namespace, step);
+    }
+
+    /// Whether a window that is full has room for one more step of this namespace all the same.
+    pub(super) fn has_share(&self, priority: Priority, namespace: &Name) -> bool {
+        self.shares.has_room(&self.window, priority, namespace)
+    }
+
+    /// Whether the share of this namespace in the window is filled.
+    pub(super) fn is_share_full(&self, priority: Priority, namespace: &Name) -> bool {
+        self.window.len_in(priority, namespace) >= RESERVED
+    }
+
+    /// A namespace and a lane of which few are in the window and more may be in the store, and after which step to look.
+    pub(super) fn next_share(&mut self, namespaces: &BTreeSet<Name>) -> Option<(Name, Priority, Option<At>)> {
+        self.shares.next_look(&self.window, namespaces)
+    }
+
+    /// The look for the share of this namespace has come past this step; `None`: to the end.
+    pub(super) fn share_looked(&mut self, priority: Priority, namespace: &Name, at: Option<At>) {
+        match at {
+            Some(at) => self.shares.look_on(priority, namespace, at),
+            None => self.shares.end_look(priority, namespace),
+        }
     }
 
     /// The next step of the window. It is still held.
@@ -99,10 +153,14 @@ impl Ready {
         self.window.pop()
     }
 
-    /// A step has become ready and finds no place in the window.
-    pub(super) fn overflow(&mut self, share: &mut Share) {
+    /// A step has become ready and finds no place in the window. Where it stands is of interest if there are several namespaces.
+    pub(super) fn overflow(&mut self, standing: Option<Standing>, share: &mut Share) {
         self.backlog = true;
         share.overflow = true;
+        if let Some(Standing { namespace, priority, at, .. }) = standing {
+            self.shares.pass(priority, &namespace, at);
+            first(&mut share.overflowed, (namespace, priority), at);
+        }
     }
 
     /// The store may hold steps that are ready, if `is_so`.
@@ -139,6 +197,12 @@ impl Ready {
     /// Some of the store's steps may have fallen due.
     pub(super) fn fell_due(&mut self) {
         self.fell_due = true;
+        if self.look_at_all {
+            self.shares = Shares::unknown();
+        }
+        if self.backlog {
+            self.shares.fell_due();
+        }
         self.backlog |= std::mem::take(&mut self.look_at_all);
     }
 
@@ -149,14 +213,15 @@ impl Ready {
 
     /// What waits for a place of the agent.
     pub(super) fn of(&mut self, agent: &Name) -> &mut Parked {
-        let max = self.max_consecutive_high;
-        self.parked.entry(agent.clone()).or_insert_with(|| Parked::new(max))
+        let (max, weights) = (self.max_consecutive_high, &self.weights);
+        self.parked.entry(agent.clone()).or_insert_with(|| Parked::new(max, weights))
     }
 
     /// A step is left in the store because its agent has no place.
-    pub(super) fn pass(&mut self, agent: Name, priority: Priority, share: &mut Share) {
-        self.of(&agent).pass(priority);
-        share.passed.insert((agent, priority));
+    pub(super) fn pass(&mut self, standing: Standing, share: &mut Share) {
+        let Standing { agent, namespace, priority, at } = standing;
+        self.of(&agent).pass(priority, &namespace, at);
+        first(&mut share.passed, (agent, namespace, priority), at);
     }
 
     /// Agents whose steps wait for a place, the one after the last that was served first.
@@ -178,8 +243,11 @@ impl Ready {
     /// The batch is durable: what it left in the store can be asked for.
     pub(super) fn settle(&mut self, share: Share) {
         self.backlog |= share.overflow;
-        for (agent, priority) in share.passed {
-            self.of(&agent).pass(priority);
+        for ((namespace, priority), at) in share.overflowed {
+            self.shares.pass(priority, &namespace, at);
+        }
+        for ((agent, namespace, priority), at) in share.passed {
+            self.of(&agent).pass(priority, &namespace, at);
         }
     }
 
@@ -187,6 +255,12 @@ impl Ready {
     /// would only be rolled back, too.
     pub(super) fn undo(&mut self) {
         let served = self.served.take();
-        *self = Self { backlog: false, look_at_all: true, served, ..Self::new(self.max_consecutive_high) };
+        let fresh = Self::new(self.max_consecutive_high, &self.weights);
+        *self = Self { backlog: false, shares: Shares::default(), look_at_all: true, served, ..fresh };
     }
+}
+
+/// Notes the first of several.
+fn first<K: Ord>(known: &mut BTreeMap<K, At>, key: K, at: At) {
+    known.entry(key).and_modify(|known| *known = at.min(*known)).or_insert(at);
 }

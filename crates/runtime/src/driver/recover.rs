@@ -38,7 +38,7 @@ impl<R: Reader, W: World> Engine<R, W> {
         let is_of_an_earlier_life = self.pipeline.head().chain.seq == 0 && lease.worker != self.identity.asker;
         if lease.worker == self.identity.worker || is_of_an_earlier_life {
             let caller = self.identity.driver.clone();
-            let jitter_ms = self.jitter_ms();
+            let jitter_ms = self.jitter_ms(step);
             let body = task::Body::ExpireWork { step: step.index, epoch, reason: ExpireReason::OwnerGone, jitter_ms };
             // Cannot be refused: the rows were just read, and this node owns the lease.
             let _ = self.write(step.task, &caller, body);

@@ -12,9 +12,9 @@ pub struct Sizes {
     pub tasks: usize,
     /// Other scopes whose rows are live.
     pub scopes: usize,
-    /// Ready steps in the window: at most `queue_capacity`.
+    /// Ready steps in the window: at most `queue_capacity`, and where there are several namespaces [`Sizes::RESERVED_MAX`] more for each.
     pub window: usize,
-    /// Ready steps beside it that wait for a place: at most [`Sizes::PARKED_MAX`] for each agent.
+    /// Ready steps beside it that wait for a place: at most [`Sizes::PARKED_MAX`] for each agent and namespace.
     pub parked: usize,
     /// Attempts under way, of this node's own agents and of workers from outside.
     pub attempts: usize,
@@ -33,8 +33,10 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Steps of one agent that are kept while they wait for a place.
+    /// Steps of one agent and namespace that are kept while they wait for a place.
     pub const PARKED_MAX: usize = Priority::ALL.len() * super::ready::PARKED_MAX;
+    /// Steps of one namespace that the window has room for, however full it is.
+    pub const RESERVED_MAX: usize = Priority::ALL.len() * super::ready::RESERVED;
 }
 
 impl<R: Reader, W: World> Engine<R, W> {

@@ -134,7 +134,7 @@ impl<R: Reader, W: World> Engine<R, W> {
 
     fn end_attempt(&mut self, step: StepId, epoch: u32, what: Deadline) -> Result<(), super::Error> {
         let caller = self.identity.driver.clone();
-        let jitter_ms = self.jitter_ms();
+        let jitter_ms = self.jitter_ms(step);
         let body = match what {
             Deadline::Timeout => task::Body::TimeoutWork { step: step.index, epoch, jitter_ms },
             Deadline::Lease => {

@@ -11,6 +11,7 @@ use relaymesh_core::op::Scope;
 use relaymesh_store::{
     Error, Reader,
     life::{Dropped, droppable},
+    proven,
 };
 use std::collections::BTreeSet;
 
@@ -160,7 +161,8 @@ impl Upkeep {
         if *batch > settled {
             return Ok(Some(Compacted { dropped: Dropped::default(), pos: *pos, horizon }));
         }
-        let mut page = reader.ops(*pos, ops_max)?;
+        // What is damaged may name another scope than it did, and must not be dropped because that one is gone.
+        let mut page = proven::stored(reader, *pos, ops_max)?;
         page.retain(|op| op.pos <= horizon);
         let is_over = &mut |scope| Ok(!purged.contains(&scope) && !reader.is_live(scope)?);
         let dropped = droppable(&page, is_over)?;

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::world::{Finished, Hold, Outcome, Weighed, World};
 use relaymesh_core::{
-    backoff::JITTER_MS_MAX,
     content::{CONTENT_BYTES_MAX, INLINE_BYTES_MAX, Media},
     id::{LeaseToken, StepId, TaskId, WorkerId},
     op::{BODY_BYTES_MAX, Subject, WriteClass},
@@ -206,14 +205,14 @@ impl<R: Reader, W: World> Engine<R, W> {
                 }
             }
             if held.is_empty() {
-                return Ok(done(Status::Running));
+                return Ok(Answer::Renewed { steps: held });
             }
         }
-        for step in held {
-            self.attempts.renew(step, now.mono_ms);
+        for step in &held {
+            self.attempts.renew(*step, now.mono_ms);
         }
         self.pipeline.batch().heartbeats.push(Heartbeat { worker, at_ms: now.wall_ms });
-        Ok(done(Status::Running))
+        Ok(Answer::Renewed { steps: held })
     }
 
     fn is_within(&mut self, step: StepId, Within { namespaces, agent }: &Within) -> Result<bool, Error> {
@@ -235,10 +234,14 @@ impl<R: Reader, W: World> Engine<R, W> {
                 let rows = self.live.task(hold.step.task);
                 let pos = rows.map_or(0, |rows| rows.steps[usize::from(hold.step.index)].result_pos);
                 self.put_content(ContentPut { key: ContentKey::new(pos, 0), content: result });
+                let rows = self.live.task(hold.step.task);
+                if let Some(step) = rows.and_then(|rows| rows.steps.get(usize::from(hold.step.index))) {
+                    self.world.answered(&step.spec.agent);
+                }
                 Ok(status)
             }
             Outcome::Failed { error, retryable } => {
-                let jitter_ms = self.jitter_ms();
+                let jitter_ms = self.jitter_ms(hold.step);
                 let body = task::Body::FailJob { held: hold.in_task(), retryable, jitter_ms, error: shortened(&error) };
                 self.fenced(caller, hold, "fail", body)
             }
@@ -360,9 +363,13 @@ impl<R: Reader, W: World> Engine<R, W> {
         if content.len() <= max { Ok(()) } else { Err(Error::TooLong { found: content.len(), max }) }
     }
 
-    pub(super) fn jitter_ms(&mut self) -> u32 {
-        let drawn = self.world.random() % u128::from(JITTER_MS_MAX + 1);
-        u32::try_from(drawn).unwrap_or(0)
+    /// The jitter before the next try of a step whose attempt is lost: a share of what it is going to wait.
+    pub(super) fn jitter_ms(&mut self, step: StepId) -> u32 {
+        let drawn = self.world.random();
+        // What cannot be read, the write that follows will say.
+        let _ = self.live.load(step.task, &mut self.reader);
+        let row = self.step(step.task, step.index);
+        row.map_or(0, |(row, _)| row.spec.retry.backoff.jitter_ms(row.attempt.max(1), drawn))
     }
 }
 

@@ -58,6 +58,26 @@ impl Odd {
     }
 }
 
+/// A sync failed: what was written may not be on the disk, and no second sync can tell. It travels in an [`io::Error`].
+#[derive(Debug, thiserror::Error)]
+#[error("cannot sync {what} of the file bus: {error}")]
+pub(super) struct Unsynced {
+    what: String,
+    error: io::Error,
+}
+
+impl Unsynced {
+    /// What a sync said.
+    pub(super) fn check(what: &str, synced: io::Result<()>) -> io::Result<()> {
+        synced.map_err(|error| io::Error::other(Self { what: what.to_owned(), error }))
+    }
+
+    /// Whether this error is one.
+    pub(super) fn is_in(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Names that are looked at together.
 const NAMES_MAX: usize = 4096;
@@ -169,7 +189,7 @@ impl Folder {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(fs::openat(&self.fd, &own, flags, Mode::RUSR | Mode::WUSR)?);
         file.write_all(bytes)?;
-        file.sync_all()?;
+        Unsynced::check(&format!("{}/{name}", self.name), file.sync_all())?;
         let named = fs::renameat_with(&self.fd, &own, &self.fd, name, RenameFlags::NOREPLACE);
         if named.is_err() {
             // Ours, and of no use to anybody.
@@ -200,7 +220,7 @@ impl Folder {
 
     /// Its entries are durable when this returns.
     pub(super) fn sync(&self) -> io::Result<()> {
-        Ok(fs::fsync(&self.fd)?)
+        Unsynced::check(&format!("the folder {}", self.name), fs::fsync(&self.fd).map_err(io::Error::from))
     }
 }
 

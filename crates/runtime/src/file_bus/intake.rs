@@ -2,7 +2,7 @@
 
 use super::{
     FileBus, Stop,
-    folder::{Folder, Odd},
+    folder::{Folder, Odd, Unsynced},
     meta::{self, Id, META, META_BYTES_MAX, Order, PAYLOAD, RECEIPT, What},
 };
 use crate::driver::{Answer, Caller, Command, Error, Letter, MessageCommand, Proof, Submit, Until};
@@ -17,7 +17,7 @@ use relaymesh_core::{
 };
 use relaymesh_store::{Blobs, Content, Reader};
 use serde_json::{Value, json};
-use std::{ffi::OsString, fs::File};
+use std::{ffi::OsString, fs::File, io};
 
 /// What looks unfinished may be in the making for so long.
 const GRACE_MS: u64 = 2_000;
@@ -31,11 +31,22 @@ enum No {
     /// Perhaps later.
     NotNow,
     Stopped,
+    /// A sync failed.
+    Unsynced(String),
 }
 
 impl No {
     fn refused(code: &'static str, reason: impl ToString) -> Self {
         Self::Refused(code, reason.to_string())
+    }
+}
+
+impl From<io::Error> for No {
+    fn from(error: io::Error) -> Self {
+        match Unsynced::is_in(&error) {
+            true => Self::Unsynced(error.to_string()),
+            false => Self::NotNow,
+        }
     }
 }
 
@@ -84,7 +95,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             Ok(receipt) => {
                 let receipt = format!("{receipt:#}\n");
                 match self.places.meta.write(&id.file(RECEIPT), receipt.as_bytes()) {
-                    Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error.into()),
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
                     Ok(()) | Err(_) => {}
                 }
                 self.places.meta.sync()?;
@@ -100,6 +111,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                 Ok(())
             }
             Err(No::Stopped) => Err(Stop::Driver),
+            Err(No::Unsynced(error)) => Err(Stop::Unsynced(error)),
         }
     }
 
@@ -153,24 +165,23 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
     /// The order of D4: payload synced, renamed, folders synced, committed. Gives the receipt.
     fn accept(&mut self, from: &Folder, id: &Id, read: Read) -> Result<Value, No> {
         let Read { order, meta, payload } = read;
-        let failed = |_: std::io::Error| No::NotNow;
         let payload = match payload {
             Some((file, bytes)) => {
-                file.sync_all().map_err(failed)?;
+                Unsynced::check(&id.file(PAYLOAD), file.sync_all())?;
                 bytes
             }
             None => Vec::new(),
         };
-        meta.sync_all().map_err(failed)?;
+        Unsynced::check(&id.file(META), meta.sync_all())?;
         if from.name != self.places.meta.name {
             match from.rename(id.file(META).as_ref(), &self.places.meta, &id.file(META)) {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(No::NotNow),
-                result => result.map_err(failed)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(No::NotNow),
+                result => result?,
             }
         }
-        self.places.payload.sync().map_err(failed)?;
-        self.places.meta.sync().map_err(failed)?;
-        from.sync().map_err(failed)?;
+        self.places.payload.sync()?;
+        self.places.meta.sync()?;
+        from.sync()?;
         let now_ms = (self.means.now_ms)();
         let mut receipt = self.commit(id, order, payload)?;
         receipt["id"] = json!(id.to_string());
@@ -294,7 +305,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         }
     }
 
-    fn has_meta(&self, id: &Id) -> std::io::Result<bool> {
+    fn has_meta(&self, id: &Id) -> io::Result<bool> {
         let mut folders = self.places.lanes.iter().map(|(_, lane)| lane).chain([&self.places.meta]);
         folders.try_fold(false, |has, folder| Ok(has || folder.has(&id.file(META))?))
     }

@@ -36,7 +36,7 @@ use crate::{
     settings::Settings,
 };
 use ear::Ear;
-use folder::Folder;
+use folder::{Folder, Unsynced};
 use relaymesh_agents::Agents;
 use relaymesh_core::{
     hash::Hash,
@@ -85,11 +85,16 @@ enum Stop {
     Driver,
     /// The disk or the store does not work; tried again later.
     Trouble(String),
+    /// A sync failed. It is not tried again (D2): the node stops, and what lies in the folders is taken in by the next one.
+    Unsynced(String),
 }
 
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
-        Self::Trouble(error.to_string())
+        match Unsynced::is_in(&error) {
+            true => Self::Unsynced(error.to_string()),
+            false => Self::Trouble(error.to_string()),
+        }
     }
 }
 
@@ -191,6 +196,11 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
             match known.and_then(|()| self.round()) {
                 Ok(()) => {}
                 Err(Stop::Driver) => return,
+                Err(Stop::Unsynced(error)) => {
+                    let poisoned = self.means.blobs.distrust(&error);
+                    self.tell(true, "bus_stopped", serde_json::json!({ "error": poisoned.to_string() }));
+                    return;
+                }
                 Err(Stop::Trouble(error)) => {
                     self.tell(true, "bus_trouble", serde_json::json!({ "error": error }));
                     self.look_at((self.means.now_ms)() + AGAIN_MS);

@@ -31,6 +31,7 @@ impl Settings {
             lease_timeout_ms: self.lease_timeout_ms,
             reclaim_scan_interval_ms: self.reclaim_scan_interval_ms,
             max_consecutive_high: u32::try_from(self.max_consecutive_high).unwrap_or(u32::MAX),
+            namespace_weights: table::weights(&self.namespace_weights).unwrap_or_default(),
             payload_max_bytes: size(self.payload_max_bytes),
             ..Config::default()
         }

@@ -1,8 +1,21 @@
 //! The one list of all settings.
 
-use relaymesh_core::content::CONTENT_BYTES_MAX;
+use relaymesh_core::{content::CONTENT_BYTES_MAX, lanes::Weights};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt, net::SocketAddr};
+
+/// The most that a namespace may weigh.
+const WEIGHT_MAX: u32 = 1_000;
+
+/// Weights of namespaces in the form of the setting; `None` if that is not what it says.
+pub(super) fn weights(text: &str) -> Option<Weights> {
+    let pairs = text.split(',').filter(|_| !text.is_empty()).map(|pair| {
+        let (namespace, weight) = pair.trim().split_once('=')?;
+        let weight = weight.trim().parse().ok().filter(|weight| (1..=WEIGHT_MAX).contains(weight))?;
+        Some((namespace.trim().parse().ok()?, weight))
+    });
+    pairs.collect()
+}
 
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +109,11 @@ impl Setting {
                 let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
                 text.is_empty() || text.split(',').all(|host| !host.is_empty() && host.chars().all(allowed))
             }),
+            "namespace_weights" => {
+                ("namespaces with numbers from 1 to 1000, such as team-a=3,team-b=2, or empty", |text| {
+                    weights(text).is_some()
+                })
+            }
             "otlp_endpoint" => {
                 ("an http:// or https:// URL without a password, or empty", |text| {
                     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
@@ -236,6 +254,7 @@ settings! {
     llm_parallel_limit: u64 = 4, Some((1, 1_024)), AtOnce, "Maximum number of concurrent attempts of all agents with `llm = true`.";
     gossip_sync_sample_size: u64 = 32, Some((1, 4_096)), NotYet, "Number of members in one anti-entropy packet.";
     max_consecutive_high: u64 = 100, Some((1, 1_000_000)), NextStart, "Maximum number of steps of higher priority in a row before one of lower priority must run.";
+    namespace_weights: String = "", None, AtOnce, "Weights of namespaces that have steps of one priority waiting, such as `team-a=3,team-b=2`; those not named weigh 1.";
     graceful_timeout_ms: u64 = 15_000, Some((1_000, 600_000)), AtOnce, "Time limit for stopping the daemon; running agents get two thirds of it.";
     min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "Minimum free disk space; below it, all writes are refused.";
     synchronous: String = "full", None, NextStart, "When a commit is acknowledged: `full`, after it is synced to the disk; `normal`, before. With `normal`, a power cut loses acknowledged writes, and the store then refuses to start until `relaymesh log recover` accepts the loss.";

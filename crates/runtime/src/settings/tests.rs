@@ -80,6 +80,7 @@ fn every_setting_can_be_set_in_every_layer_and_the_later_one_wins() {
             (Value::Text(_), "synchronous") => "normal".to_owned(),
             (Value::Text(_), "otlp_endpoint") => "http://a.example".to_owned(),
             (Value::Text(_), "otlp_headers_secret") => "collector".to_owned(),
+            (Value::Text(_), "namespace_weights") => "team-a=3,b=1000".to_owned(),
             (Value::Text(_), _) => "a.example,b.example".to_owned(),
         };
         let (default, variable) = (setting.default.to_string(), setting.variable());

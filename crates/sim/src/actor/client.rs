@@ -16,8 +16,8 @@ use relaymesh_core::{
 };
 use relaymesh_runtime::driver::{Command, Submit, Until};
 
-/// Where clients work, in turn. Lockers use some of it, too.
-const NAMESPACES: [&str; 3] = ["default", "people", "team"];
+/// Where clients work, in turn, and so where all tasks are. Lockers use some of it, too.
+pub(crate) const NAMESPACES: [&str; 3] = ["default", "people", "team"];
 
 /// How often a client asks again before it gives up.
 const TRIES_MAX: u32 = 8;

@@ -13,7 +13,7 @@ mod recipient;
 mod sender;
 mod worker;
 
-pub(crate) use client::{Client, Next};
+pub(crate) use client::{Client, NAMESPACES, Next};
 pub(crate) use flow::item_input;
 pub(crate) use janitor::Janitor;
 pub(crate) use letter::AGENTS;

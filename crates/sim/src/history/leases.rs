@@ -91,6 +91,7 @@ impl Leases {
                 | Answer::Swept { .. }
                 | Answer::Compacted { .. }
                 | Answer::Namespace { .. }
+                | Answer::Renewed { .. }
                 | Answer::Noted { .. },
             ) => return,
             Err(

@@ -1,6 +1,7 @@
 //! BOUNDED: what the engine holds stays below its limits, an idle process sleeps, and at rest nothing is held.
 
 use super::{Invariant, Look, Rest, Turn, Verdict, ensure};
+use crate::actor::NAMESPACES;
 use relaymesh_runtime::driver::{Config, Sizes};
 
 /// Rounds in a row that may come to nothing.
@@ -43,10 +44,11 @@ impl Invariant for Bounded {
         // Whoever holds a place at the start, ends an attempt or is given the place of one is not asked to wait for the next batch.
         let ops_max = config.batch_ops_max + 3 * config.slots + self.questions_max + OPS_BEYOND;
         // Live: in the window, under way, or changed in one of two batches.
-        let tasks_max = config.queue_capacity + sizes.parked + sizes.attempts + 2 * ops_max;
+        let window_max = config.queue_capacity + NAMESPACES.len() * Sizes::RESERVED_MAX;
+        let tasks_max = window_max + sizes.parked + sizes.attempts + 2 * ops_max;
         let limits = [
-            ("ready steps in the window", sizes.window, config.queue_capacity),
-            ("steps that wait for a place", sizes.parked, AGENTS_WITH_PLACES * Sizes::PARKED_MAX),
+            ("ready steps in the window", sizes.window, window_max),
+            ("steps that wait for a place", sizes.parked, AGENTS_WITH_PLACES * NAMESPACES.len() * Sizes::PARKED_MAX),
             ("own attempts", sizes.own, config.slots),
             ("ops in the open batch", sizes.open_ops, ops_max),
             ("ops in a batch", turn.handed_ops.unwrap_or(0), ops_max),

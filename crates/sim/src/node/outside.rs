@@ -140,6 +140,10 @@ impl World for Outside {
         Some(until_ms)
     }
 
+    fn answered(&mut self, agent: &Name) {
+        self.quotas.answered(agent);
+    }
+
     fn held_until(&mut self) -> Option<u64> {
         let now_ms = self.now().wall_ms;
         self.quotas.held_until(now_ms)

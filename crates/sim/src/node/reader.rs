@@ -117,6 +117,17 @@ impl Reader for FaultyReader {
         self.read()?.due(queue, now_ms, after, limit)
     }
 
+    fn due_in(
+        &mut self,
+        namespace: &Name,
+        queue: Queue,
+        now_ms: u64,
+        after: Option<(u64, StepKey)>,
+        limit: usize,
+    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+        self.read()?.due_in(namespace, queue, now_ms, after, limit)
+    }
+
     fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
         self.read()?.ended(until_ms, after, limit)
     }

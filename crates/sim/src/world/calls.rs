@@ -195,6 +195,7 @@ fn how(result: &Result<Answer, Error>) -> &'static str {
         Ok(Answer::Locked { .. }) => "locked",
         Ok(Answer::Released) => "released",
         Ok(Answer::Noted { .. }) => "noted",
+        Ok(Answer::Renewed { .. }) => "renewed",
         Ok(Answer::Namespace { is_new: true, .. }) => "created",
         Ok(Answer::Namespace { is_new: false, .. }) => "there already",
         Ok(Answer::Message { state, .. }) => state.as_str(),

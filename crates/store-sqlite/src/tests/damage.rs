@@ -90,3 +90,22 @@ fn a_reader_gives_damage_and_never_a_wrong_answer() {
     assert!(matches!(world.reader().task_at(1), Err(Error::Damaged { .. })));
     assert!(matches!(world.reader().tasks(&Default::default(), None, 9), Err(Error::Damaged { .. })));
 }
+
+#[test]
+fn a_disk_that_is_gone_is_not_called_damage() {
+    let mut world = World::new();
+    world.finish_one();
+    let blob = relaymesh_store::Blobs::put(&world.store().blobs, &[7; 9_000]).unwrap();
+    let mut reader = world.reader();
+    world.close();
+    // What an unmounted disk leaves behind is an empty folder.
+    let folder = world.root().folder().to_owned();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap();
+    }
+    let is_io = |found: Result<(), Error>| matches!(&found, Err(Error::Io { detail }) if detail.contains("mounted"));
+    assert!(is_io(reader.remembers(&folder)), "{:?}", reader.remembers(&folder));
+    assert!(is_io(reader.blob(&blob.hash).map(drop)));
+    assert!(is_io(SqliteStore::open(&folder, &Options::default()).map(drop)));
+}

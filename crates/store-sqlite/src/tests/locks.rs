@@ -49,7 +49,7 @@ fn a_store_that_was_half_made_is_made_anew() {
 #[test]
 fn an_empty_folder_is_no_store() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(matches!(SqliteStore::open(folder.path(), &Options::default()), Err(Error::Damaged { .. })));
+    assert!(matches!(SqliteStore::open(folder.path(), &Options::default()), Err(Error::Io { .. })));
     assert!(matches!(crate::SqliteReader::open(folder.path()), Err(Error::Io { .. })));
     let missing = folder.path().join("missing");
     assert!(matches!(SqliteStore::open(&missing, &Options::default()), Err(Error::Io { .. })));

@@ -90,6 +90,7 @@ macro_rules! contract_suite {
             each_lane_has_its_own_queue,
             due_is_in_order_of_time_then_key,
             due_is_paged_without_loss_or_doubles,
+            steps_of_a_namespace_are_found_page_by_page,
             what_is_not_due_yet_is_invisible,
             approvals_with_a_deadline_have_a_queue,
             a_claimed_step_leaves_its_queue,

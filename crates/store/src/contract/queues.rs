@@ -73,6 +73,33 @@ pub fn due_is_in_order_of_time_then_key<B: Backend>() {
     assert_eq!(due[6..].iter().map(|(_, key)| *key).collect::<Vec<_>>(), retries);
 }
 
+/// Of each page those of the namespace are given, and where the page ended unless it was the last.
+pub fn steps_of_a_namespace_are_found_page_by_page<B: Backend>() {
+    let mut world = World::<B>::new();
+    for n in 0..9 {
+        let graph = Graph::wide(2);
+        world.author.submit(&if n % 3 == 0 { graph.namespace("small") } else { graph });
+    }
+    world.commit();
+    let (mut reader, now_ms) = (world.reader(), world.author.now_ms);
+    let all = all_due(&mut reader, NORMAL, now_ms);
+    let small = "small".parse().unwrap();
+    let expected: Vec<_> = all.iter().enumerate().filter(|(at, _)| (at / 2) % 3 == 0).map(|(_, due)| *due).collect();
+    assert_eq!(expected.len(), 6);
+    for limit in 1..20 {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let (page, last) = reader.due_in(&small, NORMAL, now_ms, after, limit).unwrap();
+            found.extend(page);
+            let Some(last) = last else { break };
+            after = Some(last);
+        }
+        assert_eq!(found, expected, "pages of {limit}");
+    }
+    let nobody = "nobody".parse().unwrap();
+    assert_eq!(reader.due_in(&nobody, NORMAL, now_ms, None, 100).unwrap(), (Vec::new(), None));
+}
+
 /// Pages of every length join to the whole, across equal times too.
 pub fn due_is_paged_without_loss_or_doubles<B: Backend>() {
     let mut world = World::<B>::new();

@@ -103,6 +103,10 @@ impl State {
         self.fault = Some((error, applied));
     }
 
+    pub(super) fn distrust(&mut self, cause: &str) -> Error {
+        self.poison.get_or_insert_with(|| Error::Poisoned { detail: cause.to_owned() }).clone()
+    }
+
     pub(super) fn commit(&mut self, batch: &Batch) -> Result<(), Error> {
         if let Some(poison) = &self.poison {
             return Err(poison.clone());

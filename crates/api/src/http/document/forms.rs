@@ -165,6 +165,7 @@ const FORMS: &[(&str, &str, Form)] = &[
     ("tasks_list", "limit", Form::Whole(1, TASKS_MAX)),
     ("tasks_list", "cursor", Form::Text("^(?:[0-9]{1,15}|tsk_[0-7][0-9A-HJKMNP-TV-Z]{25})$", "42")),
     ("audit_query", "limit", Form::Whole(1, AUDIT_MAX)),
+    ("audit_fenced", "limit", Form::Whole(1, AUDIT_MAX)),
     ("messages_inbox", "limit", Form::Whole(1, INBOX_MAX)),
     ("settings_history", "limit", Form::Whole(1, ENTRIES_MAX as u64)),
     ("tasks_submit", "wait_ms", Form::Whole(0, WAIT_MS_MAX)),

@@ -7,13 +7,14 @@ use crate::{
         json::{Query, Said},
         query::{Position, Whole},
     },
-    view::entry,
+    view::{entry, fenced},
 };
 use relaymesh_core::{
     id::TaskId,
     name::Name,
     op::{Kind, Op, Scope},
 };
+use relaymesh_store::{Proven, Reader, proven};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -22,6 +23,8 @@ use utoipa::IntoParams;
 const LOOK_MAX: usize = 20_000;
 /// Bytes of them: a page that has so many ends there.
 const PAGE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of an entry besides what it is about.
+const ENTRY_BYTES: usize = 512;
 /// Ops that are read at once.
 const READ: usize = 250;
 
@@ -80,32 +83,64 @@ pub(super) async fn query(house: State, who: Who, Query(query): Query<AuditQuery
         let (mut pos, mut looked, mut bytes, mut entries) =
             (query.cursor.map_or(0, |Whole(cursor)| cursor), 0, 0, Vec::new());
         while looked < LOOK_MAX {
-            let page = reader.ops(pos, READ)?;
+            let page = proven::ops(reader, pos, READ)?;
             if page.is_empty() {
                 return Ok(json!(entry::Page { entries, next: None }));
             }
             looked += page.len();
-            for stored in page {
-                pos = stored.pos;
-                if stored.stub().is_some() {
-                    continue; // who wrote what is gone cannot be told any more
-                }
-                let unreadable = |error| Error::new(Code::Damaged, format!("op {pos}: {error}"));
-                let op = Op::decode(pos, &stored.bytes).map_err(unreadable)?;
-                if fits(&op) {
-                    let entry = entry::shown(&op, stored.hash);
-                    bytes +=
-                        stored.bytes.len() + entry.about.values().map(|about| about.to_string().len()).sum::<usize>();
-                    entries.push(entry);
-                    if entries.len() == limit || bytes >= PAGE_BYTES_MAX {
-                        return Ok(json!(entry::Page { entries, next: Some(pos) }));
+            for proven in page {
+                pos = proven.pos();
+                match proven {
+                    // Who wrote what is gone cannot be told any more.
+                    Proven::Gone(..) => {}
+                    Proven::Damaged(_, why) => return Err(damaged(pos, why)),
+                    Proven::Op(op, hash) if fits(&op) => {
+                        let entry = entry::shown(&op, hash);
+                        let about = entry.about.values().map(|about| about.to_string().len()).sum::<usize>();
+                        bytes += ENTRY_BYTES + about;
+                        entries.push(entry);
                     }
+                    Proven::Op(..) => {}
+                }
+                if entries.len() == limit || bytes >= PAGE_BYTES_MAX {
+                    return Ok(json!(entry::Page { entries, next: Some(pos) }));
                 }
             }
         }
         Ok(json!(entry::Page { entries, next: Some(pos) }))
     });
     Ok(Said(found.await?))
+}
+
+/// Which of them.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FencedQuery {
+    /// Only writes about this task.
+    task: Option<String>,
+    /// Maximum number of results, from 1 to 500; by default, 100.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole<1, AUDIT_MAX>>,
+}
+
+/// Lists fenced writes, newest first: reports of workers whose lease was over. They were rejected and changed nothing.
+#[utoipa::path(get, path = "/audit/fenced", tag = "audit", params(FencedQuery), security(("token" = ["ro"])), responses((status = 200, body = fenced::Page)))]
+pub(super) async fn fenced(house: State, who: Who, Query(query): Query<FencedQuery>) -> Answered {
+    let task = query.task.as_deref().map(id::<TaskId>).transpose()?;
+    let (who, limit) = (who.0, query.limit.map_or(100, Whole::count));
+    let found = house.desk.readers.read(move |reader| {
+        // Whose a task was that is purged is unknown.
+        let mut may_see = |reader: &mut dyn Reader, task| {
+            Ok(who.grant.namespaces.is_none() || reader.task(task)?.is_some_and(|rows| who.check_task(&rows).is_ok()))
+        };
+        Ok(json!(fenced::newest(reader, task, limit, &mut may_see)?))
+    });
+    Ok(Said(found.await?))
+}
+
+/// An op that cannot be believed; and how to read on, if somebody must.
+fn damaged(pos: u64, why: String) -> Error {
+    Error::new(Code::Damaged, format!("{why}. Entries after it: cursor={pos}"))
 }
 
 /// The kind with this name.

@@ -142,6 +142,7 @@ fn versioned<T: Takes>(to: T) -> T {
         .routes(routes!(settings::show, settings::update))
         .routes(routes!(settings::history))
         .routes(routes!(audit::query))
+        .routes(routes!(audit::fenced))
         .routes(routes!(content::download))
         .routes(routes!(content::upload))
         .routes(routes!(tokens::list, tokens::create))

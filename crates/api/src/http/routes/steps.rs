@@ -199,6 +199,18 @@ pub(super) struct Beaten {
     /// Id of the worker.
     #[schema(value_type = String)]
     worker: WorkerId,
+    /// Steps whose leases were renewed.
+    held: Vec<HeldStep>,
+}
+
+/// A step that a worker holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct HeldStep {
+    /// Id of the task.
+    #[schema(value_type = String)]
+    task: TaskId,
+    /// Index of the step.
+    step: u16,
 }
 
 /// Claim of a step.
@@ -258,7 +270,8 @@ pub(super) struct Beat {
     worker: WorkerId,
 }
 
-/// Renews all leases of a worker that the token may act for. The token of an attempt is good for its own worker.
+/// Renews all leases of a worker that the token may act for. The token of an attempt is good for its own worker. A worker that holds none
+/// is told so with 409: its leases expired, or its attempts have ended.
 #[utoipa::path(
     post, path = "/workers/heartbeat", tag = "steps", request_body = Beat, security(("token" = ["rw", "agent"])),
     responses((status = 200, body = Beaten)),
@@ -275,8 +288,19 @@ pub(super) async fn heartbeat(house: State, who: Who, Json(beat): Json<Beat>) ->
             return Err(Error::new(Code::Forbidden, "the token is for an attempt of another worker").into());
         }
     }
-    house.desk.ask(&who.caller, Command::Heartbeat { worker, within: who.within() }).await?;
-    Ok(Said(json!(Beaten { worker })))
+    let beat = Command::Heartbeat { worker, within: who.within() };
+    let Answer::Renewed { steps } = house.desk.ask(&who.caller, beat).await? else {
+        return Err(unexpected().into());
+    };
+    if steps.is_empty() {
+        let message =
+            format!("worker {worker} holds no lease: what it held has expired, ended or was given to another worker");
+        return Err(Error::new(Code::Refused, message)
+            .hint("stop the work; a result would be rejected as fenced")
+            .into());
+    }
+    let held = steps.into_iter().map(|step| HeldStep { task: step.task, step: step.index }).collect();
+    Ok(Said(json!(Beaten { worker, held })))
 }
 
 /// End of an attempt.

@@ -5,7 +5,10 @@ use crate::{
     client::{Audit, Found, Newest, Tasks as _, Wanted},
     error::Error,
 };
-use relaymesh_api::{local::Status, view::entry::Page};
+use relaymesh_api::{
+    local::Status,
+    view::{entry::Page, fenced},
+};
 use relaymesh_core::{id::TaskId, name::Name};
 
 /// Entries that are asked for at once.
@@ -22,6 +25,11 @@ impl Http<'_> {
 impl Audit for Http<'_> {
     fn audited(&self, text: &str) -> Result<(TaskId, u64), Error> {
         Ok((self.find(text)?, 0))
+    }
+
+    fn fenced(&self, task: Option<&str>, limit: usize) -> Result<fenced::Page, Error> {
+        let task = task.map(|text| self.find(text)).transpose()?.map(|task| task.to_string());
+        self.remote.get(&["audit", "fenced"], &[("task", task), ("limit", Some(limit.min(PAGE).to_string()))])
     }
 
     /// It tells of the oldest first, so whoever wants the newest of all begins near the end.

@@ -7,12 +7,12 @@ use crate::{
     lookup,
     progress::Progress,
 };
-use relaymesh_api::view::entry;
+use relaymesh_api::view::{entry, fenced};
 use relaymesh_core::{
     id::TaskId,
     op::{Op, Scope},
 };
-use relaymesh_store::Reader;
+use relaymesh_store::{Proven, Reader, proven};
 
 /// Ops that are read at once.
 const PAGE: usize = 500;
@@ -26,6 +26,11 @@ impl Audit for Local<'_> {
             (Err(error), Some(id)) if error.code == Code::NoTask => Ok((id, 0)),
             (Err(error), _) => Err(error),
         }
+    }
+
+    fn fenced(&self, task: Option<&str>, limit: usize) -> Result<fenced::Page, Error> {
+        let task = task.map(|text| self.audited(text)).transpose()?.map(|(task, _)| task);
+        self.read(|reader| fenced::newest(reader, task, limit, &mut |_, _| Ok(true)))
     }
 
     fn newest(&self, wanted: &Wanted, limit: usize) -> Result<Newest, Error> {
@@ -58,21 +63,18 @@ fn each(
 ) -> Result<u64, Error> {
     let mut after = after;
     loop {
-        let page = reader.ops(after, PAGE)?;
+        let page = proven::ops(reader, after, PAGE)?;
         let Some(last) = page.last() else { return Ok(after) };
-        after = last.pos;
-        for stored in page {
-            if stored.stub().is_some() {
+        after = last.pos();
+        for proven in page {
+            match proven {
                 // Who wrote what is gone cannot be told any more.
-                if wanted.is_all() {
-                    tell(Found::Gone(stored.pos, stored.hash));
-                }
-                continue;
-            }
-            let unreadable = |error| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
-            let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
-            if fits(wanted, &op) {
-                tell(Found::Op(Box::new(entry::shown(&op, stored.hash))));
+                Proven::Gone(pos, chain) if wanted.is_all() => tell(Found::Gone(pos, chain.head)),
+                Proven::Gone(..) => {}
+                // Nobody knows whether it would fit.
+                Proven::Damaged(pos, why) => tell(Found::Damaged(pos, why)),
+                Proven::Op(op, hash) if fits(wanted, &op) => tell(Found::Op(Box::new(entry::shown(&op, hash)))),
+                Proven::Op(..) => {}
             }
         }
         looked(after);

@@ -34,6 +34,7 @@ impl Messages for Local<'_> {
             | Answer::Swept { .. }
             | Answer::Compacted { .. }
             | Answer::Namespace { .. }
+            | Answer::Renewed { .. }
             | Answer::Noted { .. }
             | Answer::Done { .. }) => Err(link::unexpected(&other)),
         }

@@ -57,6 +57,8 @@ pub(super) fn show(found: &Found, is_json: bool) {
         (Found::Op(shown), false) => to_text(shown),
         (Found::Gone(pos, hash), true) => json!({ "pos": pos, "gone": true, "hash": hash }).to_string(),
         (Found::Gone(pos, _), false) => format!("{pos:>8}  and the ops before it were purged and compacted"),
+        (Found::Damaged(pos, why), true) => json!({ "pos": pos, "damaged": true, "detail": why }).to_string(),
+        (Found::Damaged(pos, why), false) => format!("{pos:>8}  DAMAGED: {why}"),
     });
 }
 

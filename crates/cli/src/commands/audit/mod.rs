@@ -6,6 +6,7 @@
 //! asked and said is content, and has a command of its own.
 
 mod entry;
+mod fenced;
 mod filter;
 mod inference;
 mod query;
@@ -21,6 +22,7 @@ Examples:
   relaymesh audit query --author ann --since 1d    writes of ann
   relaymesh audit query --kind ApproveStep --json  approvals
   relaymesh audit inference tsk_01KH…              prompts and outputs of models
+  relaymesh audit fenced                           reports of workers whose lease was over
   relaymesh audit verify                           check the log for corruption";
 
 /// Show who wrote what, from where and when
@@ -33,6 +35,7 @@ pub(crate) enum Command {
     Tail(tail::Args),
     Query(query::Args),
     Inference(inference::Args),
+    Fenced(fenced::Args),
     Verify(verify::Args),
 }
 
@@ -41,6 +44,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<Exit, Error> {
         Command::Tail(args) => tail::run(&args, context),
         Command::Query(args) => query::run(&args, context),
         Command::Inference(args) => inference::run(&args, context),
+        Command::Fenced(args) => fenced::run(&args, context),
         Command::Verify(args) => verify::run(&args, context),
     }
 }

@@ -30,5 +30,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     if newest.total > newest.found.len() as u64 {
         output::note(&format!("more: {} matches; raise --limit", newest.total));
     }
+    newest.is_whole()?;
     Ok(Exit::Done)
 }

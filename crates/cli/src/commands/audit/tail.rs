@@ -6,6 +6,7 @@ use crate::{
     client::{About, Rang},
     error::Error,
     exit::Exit,
+    output,
 };
 
 const EXAMPLES: &str = "\
@@ -35,6 +36,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     let mut bell = if args.follow { Some(client.bell(About::Log)?) } else { None };
     let newest = client.newest(&wanted, args.lines)?;
     newest.found.iter().for_each(|found| show(found, context.json));
+    match newest.is_whole() {
+        Err(error) if !args.follow => return Err(error),
+        Err(error) => output::note(&error.message),
+        Ok(()) => {}
+    }
     let mut after = newest.reached;
     while let Some(ringing) = &mut bell {
         if ringing.wait(None)? == Rang::Ended {

@@ -7,7 +7,10 @@ use crate::{
 };
 use relaymesh_api::view::dead::{self, All};
 pub(super) use relaymesh_api::view::dead::{Shown, What};
-use relaymesh_core::name::Name;
+use relaymesh_core::{
+    id::{MessageId, TaskId, ThreadId},
+    name::Name,
+};
 
 /// A selection of failed tasks and messages.
 #[derive(Debug, Default, clap::Args)]
@@ -50,6 +53,23 @@ impl Chosen {
         if self.ids.is_empty() { self.selection.find(client).map(|all| all.dead) } else { self.find(client) }
     }
 
+    /// The same, and ids of which there is nothing any more: for commands that can be repeated after they were interrupted.
+    pub(super) fn find_left(&self, client: &dyn Client) -> Result<(Vec<Shown>, Vec<String>), Error> {
+        let is_gone = |error: &Error| error.code == Code::NoTask && self.ids.iter().any(|text| is_whole(text));
+        match self.find(client) {
+            Err(error) if is_gone(&error) => {}
+            found => return Ok((found?, Vec::new())),
+        }
+        let (mut found, mut gone) = (Vec::new(), Vec::new());
+        for id in &self.ids {
+            match client.dead_named(std::slice::from_ref(id)) {
+                Err(error) if error.code == Code::NoTask && is_whole(id) => gone.push(id.clone()),
+                dead => found.extend(dead?),
+            }
+        }
+        Ok((found, gone))
+    }
+
     /// What is meant, in the order in which it was submitted or sent.
     pub(super) fn find(&self, client: &dyn Client) -> Result<Vec<Shown>, Error> {
         match &self.ids[..] {
@@ -70,6 +90,11 @@ impl Chosen {
             ids => client.dead_named(ids),
         }
     }
+}
+
+/// Whether this is a whole id, and not a part of one.
+fn is_whole(text: &str) -> bool {
+    text.parse::<TaskId>().is_ok() || text.parse::<MessageId>().is_ok() || text.parse::<ThreadId>().is_ok()
 }
 
 impl Selection {

@@ -41,13 +41,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         );
     }
     let client = context.client();
-    let found = args.chosen.find(&*client)?;
+    let (found, gone) = args.chosen.find_left(&*client)?;
     let mut seen = BTreeSet::new();
     let all = found.iter().filter_map(|dead| dead.ids.what());
     let all: Vec<What> = all.filter(|what| seen.insert(scope(*what))).collect();
     let scopes: Vec<Scope> = all.iter().map(|what| scope(*what)).collect();
     if scopes.is_empty() {
-        return Ok(purged(context, 0));
+        return Ok(purged(context, 0, &gone));
     }
     confirm(args.yes, || counted(&scopes))?;
     let outcome = client.purge(&all, &mut |what, done| {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         }
     })?;
     let count = outcome.count("purged")?;
-    Ok(purged(context, count))
+    Ok(purged(context, count, &gone))
 }
 
 fn counted(scopes: &[Scope]) -> String {

@@ -8,9 +8,9 @@ use crate::{
 };
 use relaymesh_core::{
     id::TaskId,
-    op::{Body, Op},
+    op::{Body, Chain, Op},
 };
-use relaymesh_store::{Reader, StoredOp};
+use relaymesh_store::{Proven, Reader as _, proven};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -50,56 +50,62 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         (None, None) => (head + 1).saturating_sub(args.limit),
     };
     let mut after = first.max(1) - 1;
-    let mut left = args.limit;
+    let (mut left, mut damage) = (args.limit, None);
     while left > 0 {
-        let page = reader.ops(after, PAGE)?;
+        let page = proven::ops(&mut reader, after, PAGE)?;
         let Some(last) = page.last() else { break };
-        after = last.pos;
-        for stored in page {
-            if left > 0 && show(&stored, task.as_ref().map(|task| task.id), context.json)? {
+        after = last.pos();
+        for proven in page {
+            if left > 0 && show(&proven, task.as_ref().map(|task| task.id), context.json)? {
                 left -= 1;
+                damage = damage.or(if let Proven::Damaged(_, why) = proven { Some(why) } else { None });
             }
         }
     }
     if left == 0 && args.from.is_some() && after < head {
         output::note("more: raise --from or --limit");
     }
-    Ok(Exit::Done)
+    damage.map_or(Ok(Exit::Done), |why| Err(Error::new(Code::Damaged, why)))
 }
 
-/// Shows the op, if it belongs to the task.
-fn show(stored: &StoredOp, task: Option<TaskId>, json: bool) -> Result<bool, Error> {
-    let unreadable =
-        |error: relaymesh_core::op::DecodeError| Error::new(Code::Damaged, format!("op {}: {error}", stored.pos));
-    if let Some(chain) = stored.stub() {
-        if task.is_none() {
-            say_gone(stored, chain.seq, json);
+/// Shows the op, if it belongs to the task; and in any case if it is damaged, since nobody knows whose it was.
+fn show(proven: &Proven, task: Option<TaskId>, json: bool) -> Result<bool, Error> {
+    let (op, hash) = match proven {
+        Proven::Op(op, _) if task.is_some() && task != op.task() => return Ok(false),
+        Proven::Op(op, hash) => (op, hash),
+        Proven::Gone(pos, chain) => {
+            if task.is_none() {
+                say_gone(*pos, chain, json);
+            }
+            return Ok(task.is_none());
         }
-        return Ok(task.is_none());
-    }
-    let op = Op::decode(stored.pos, &stored.bytes).map_err(unreadable)?;
-    if task.is_some() && task != op.task() {
-        return Ok(false);
-    }
+        Proven::Damaged(pos, why) => {
+            output::line(&match json {
+                true => json!({ "pos": pos, "damaged": true, "detail": why }).to_string(),
+                false => format!("{pos:>8}  DAMAGED: {why}"),
+            });
+            return Ok(true);
+        }
+    };
     if json {
-        let mut value = serde_json::to_value(&op).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        value["hash"] = json!(stored.hash);
+        let mut value = serde_json::to_value(op).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        value["hash"] = json!(hash);
         if let Some(via) = &op.header.via {
             value["via"] = json!(via.as_ref());
         }
         output::line(&value.to_string());
     } else {
-        output::line(&line(&op));
+        output::line(&line(op));
     }
     Ok(true)
 }
 
 /// Ops that a compaction removed.
-fn say_gone(stored: &StoredOp, seq: u64, json: bool) {
+fn say_gone(pos: u64, chain: &Chain, json: bool) {
     if json {
-        output::line(&json!({ "pos": stored.pos, "seq": seq, "gone": true, "hash": stored.hash }).to_string());
+        output::line(&json!({ "pos": pos, "seq": chain.seq, "gone": true, "hash": chain.head }).to_string());
     } else {
-        output::line(&format!("{:>8}  and the ops before it were purged and compacted", stored.pos));
+        output::line(&format!("{pos:>8}  and the ops before it were purged and compacted"));
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
         output::value(&json!({ "purged": count, "until_ms": wanted.until_ms, "kept_by": kept_by }));
         return Ok(Exit::Done);
     }
-    let exit = purged(context, count);
+    let exit = purged(context, count, &[]);
     let Wanted { until_ms, asked_ms, key_days } = wanted;
     if is_kept {
         output::note(&format!(

@@ -5,6 +5,7 @@ mod audience;
 mod disk;
 mod effects;
 mod event_loop;
+mod fairness;
 mod flows;
 mod leases;
 mod life;

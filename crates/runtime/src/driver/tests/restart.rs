@@ -18,7 +18,7 @@ fn d6_an_attempt_of_our_own_agents_died_with_the_process() {
     rig.settle();
     let rows = rig.rows(task);
     assert_eq!((rows.steps[0].status, rows.steps[0].history[0].outcome), (Status::Retrying, Outcome::Abandoned));
-    rig.pass(1_250);
+    rig.pass(1_500);
     let again = rig.begun();
     assert_eq!((again.hold.epoch, again.attempt), (2, 2));
     rig.finish(dead.hold, done("from the dead"));
@@ -60,7 +60,7 @@ fn a_worker_from_outside_gets_no_term_at_the_first_start_in_a_new_origin_epoch()
     let rows = rig.rows(task);
     assert_eq!((rows.steps[0].status, rows.steps[0].history[0].outcome), (Status::Retrying, Outcome::Abandoned));
     assert!(rig.call(Command::Finish { hold, outcome: done("1") }).is_err(), "it is of an earlier life");
-    rig.pass(1_250);
+    rig.pass(1_500);
     let Ok(Answer::Claimed(_)) = rig.call(claim(1_000)) else { panic!("not claimed") };
     // From the second start on it is as ever.
     let mut rig = rig.crash();
@@ -93,9 +93,9 @@ fn retries_approvals_and_backlog_are_taken_up_again() {
     let mut rig = rig.crash();
     rig.settle();
     assert_eq!((rig.status(retry), rig.step_status(waiting, 0)), (Status::Running, Status::Waiting));
-    rig.pass(5_250);
+    rig.pass(7_500);
     assert_eq!(rig.status(retry), Status::DeadLetter);
-    rig.pass(4_000);
+    rig.pass(1_750);
     assert_eq!(rig.status(waiting), Status::Failed);
 }
 

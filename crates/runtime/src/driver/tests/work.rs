@@ -21,9 +21,9 @@ fn r19_a_failure_is_tried_again_when_it_is_due_and_then_given_up() {
     assert_eq!(rig.step_status(task, 0), Status::Retrying);
     rig.pass(999);
     assert_eq!(rig.rows(task).steps[0].attempt, 1, "not before the backoff");
-    rig.pass(251 + 1);
+    rig.pass(500 + 1);
     assert_eq!(rig.rows(task).steps[0].attempt, 2);
-    rig.pass(2_250);
+    rig.pass(3_000);
     let rows = rig.rows(task);
     assert_eq!((rows.task.status, rows.steps[0].attempt, rows.steps[0].epoch), (Status::DeadLetter, 3, 3));
     assert_eq!(rows.steps[0].error.as_deref(), Some("asked to"));

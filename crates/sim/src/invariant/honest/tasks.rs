@@ -44,7 +44,7 @@ pub(super) fn done(call: &Call, answer: &Answer, look: &mut Look<'_>) -> Verdict
             });
             ensure(same, || format!("but the durable claim is {claim:?}"))
         }
-        (Command::Heartbeat { worker, .. }, Answer::Done { .. }) => {
+        (Command::Heartbeat { worker, .. }, Answer::Renewed { .. }) => {
             let heard = look.reader.heartbeat(*worker).ok().flatten();
             ensure(heard.is_some(), || "but the journal has no word of it".to_owned())
         }
