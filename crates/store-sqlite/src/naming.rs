@@ -52,9 +52,12 @@ impl Naming {
     /// is `Full`, otherwise poison.
     pub(crate) fn sync_file(&self, file: &File, path: &Path) -> Result<(), Error> {
         self.poison.check()?;
-        (self.sync)(file, path).map_err(|error| match failure::io("cannot sync the blob", path, &error) {
-            full @ Error::Full { .. } => full,
-            _ => self.poison.set(format!("cannot sync the blob {}: {error}", path.display())),
+        (self.sync)(file, path).map_err(|error| {
+            let failed = failure::io("cannot sync the blob", path, &error);
+            if matches!(failed, Error::Full { .. }) {
+                return failed;
+            }
+            self.poison.set(format!("cannot sync the blob {}: {error}", path.display()))
         })
     }
 

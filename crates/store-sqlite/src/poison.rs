@@ -13,11 +13,13 @@ use std::{
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Poison(Arc<Mutex<Found>>);
 
+type Tell = Box<dyn Fn(&str) + Send>;
+
 #[derive(Default)]
 struct Found {
     cause: Option<String>,
     /// Who is told of the first cause.
-    tell: Option<Box<dyn Fn(&str) + Send>>,
+    tell: Option<Tell>,
 }
 
 impl Poison {

@@ -142,7 +142,9 @@ fn shell(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
 }
 
-const ENCODERS: [(&str, fn(&str) -> String); 9] = [
+type Encoder = fn(&str) -> String;
+
+const ENCODERS: [(&str, Encoder); 9] = [
     ("as it is", str::to_owned),
     ("json", json),
     ("python", python),

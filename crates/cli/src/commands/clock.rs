@@ -70,7 +70,8 @@ fn show(context: &Context) -> Result<Exit, Error> {
 
 fn confirm(yes: bool, context: &Context) -> Result<Exit, Error> {
     let now = time::rfc3339(System.wall_ms());
-    if !yes && !(output::is_interactive() && output::ask(&format!("the system clock shows {now}; is that right?"))) {
+    let is_sure = || output::is_interactive() && output::ask(&format!("the system clock shows {now}; is that right?"));
+    if !yes && !is_sure() {
         let message = format!("this would confirm that it is {now}, and needs confirmation");
         return Err(Error::new(Code::NotConfirmed, message).hint("confirm with `--yes`"));
     }

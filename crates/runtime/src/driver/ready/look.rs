@@ -13,7 +13,7 @@ pub(super) struct Looks([Option<At>; 3]);
 impl Looks {
     /// A step was left in the store. What lies before it is not searched for its sake.
     pub(super) fn pass(&mut self, priority: Priority, at: At) {
-        let from = self.from_mut(priority);
+        let from = self.lane_mut(priority);
         *from = Some(from.map_or(at, |from| from.min(at)));
     }
 
@@ -38,15 +38,15 @@ impl Looks {
 
     /// The look has come past this step.
     pub(super) fn look_on(&mut self, priority: Priority, (due_ms, key): At) {
-        *self.from_mut(priority) = Some((due_ms, StepKey::from_raw(key.raw() + 1)));
+        *self.lane_mut(priority) = Some((due_ms, StepKey::from_raw(key.raw() + 1)));
     }
 
     /// There are no more of this lane.
     pub(super) fn end(&mut self, priority: Priority) {
-        *self.from_mut(priority) = None;
+        *self.lane_mut(priority) = None;
     }
 
-    fn from_mut(&mut self, priority: Priority) -> &mut Option<At> {
+    fn lane_mut(&mut self, priority: Priority) -> &mut Option<At> {
         &mut self.0[usize::from(priority.as_u8())]
     }
 }
