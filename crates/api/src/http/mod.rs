@@ -22,6 +22,7 @@ mod guard;
 mod json;
 mod keys;
 mod operations;
+mod port;
 mod principal;
 mod problem;
 mod rate;
