@@ -48,15 +48,15 @@ impl Default for UnderWay {
 
 type Answered = (u64, Result<Answer, Error>);
 
-/// Submits every line of the body. The answers are the body of the answer.
+/// Submits every line of the body. The answers are the body of the answer. `first` was read of the body already.
 pub(super) fn submit(
     house: Arc<House>,
     principal: Principal,
-    body: Body,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    (first, body): (Option<Bytes>, Body),
+) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     let (answers, unread) = mpsc::unbounded_channel::<Answered>();
     let room = Arc::new(Semaphore::new(UNREAD_MAX));
-    task::spawn(take(house, principal, body, answers, Arc::clone(&room)));
+    task::spawn(take(house, principal, (first, body), answers, Arc::clone(&room)));
     stream::unfold((unread, room), |(mut unread, room)| async move {
         let mut answer = Some(unread.recv().await?);
         let mut text = String::new();
@@ -72,23 +72,28 @@ pub(super) fn submit(
 async fn take(
     house: Arc<House>,
     principal: Principal,
-    mut body: Body,
+    (mut first, mut body): (Option<Bytes>, Body),
     answers: mpsc::UnboundedSender<Answered>,
     room: Arc<Semaphore>,
 ) {
     let under_way = Arc::clone(&house.under_way.0);
     let (agents, settings) = ((house.desk.agents)(), house.desk.settings());
     let mut lines = Lines::new(size(settings.http_body_max_bytes));
-    let mut number = 0;
+    let mut handed_over = 0_usize;
     while !lines.is_over {
-        match json::next(&mut body).await {
+        let next = match first.take() {
+            Some(part) => Ok(Some(part)),
+            None => json::next(&mut body).await,
+        };
+        match next {
             Ok(Some(part)) => lines.put(&part),
             Ok(None) => lines.is_over = true,
             // What was handed over is done, the rest is not; the client is told where it ends.
-            Err(error) => return drop(answers.send((number + 1, Err(error)))),
+            Err(error) => return drop(answers.send((lines.number + 1, Err(error)))),
         }
         while let Some(line) = lines.next() {
-            number += 1;
+            let number = lines.number;
+            handed_over += 1;
             let line = match line {
                 Ok(line) => line,
                 Err(error) => return drop(answers.send((number, Err(error)))),
@@ -111,7 +116,7 @@ async fn take(
                 }
                 Err(error) => tell(Err(error)),
             }
-            if number.is_multiple_of(TURN as u64) {
+            if handed_over.is_multiple_of(TURN) {
                 task::yield_now().await;
             }
         }
@@ -136,12 +141,14 @@ pub(super) struct Lines {
     max: usize,
     /// Whether no more parts come. Then the last line needs no end of its own.
     pub(super) is_over: bool,
+    /// The number of the line that came last, from 1: as an editor counts, empty lines too.
+    pub(super) number: u64,
 }
 
 impl Lines {
     /// Of lines of up to so many bytes.
     pub(super) fn new(max: usize) -> Self {
-        Self { rest: BytesMut::new(), seen: 0, max, is_over: false }
+        Self { rest: BytesMut::new(), seen: 0, max, is_over: false, number: 0 }
     }
 
     pub(super) fn put(&mut self, part: &[u8]) {
@@ -155,6 +162,7 @@ impl Lines {
             self.seen = if end.is_some() { 0 } else { self.rest.len() };
             if end.unwrap_or(self.rest.len()) > self.max {
                 self.is_over = true;
+                self.number += 1;
                 (self.rest, self.seen) = (BytesMut::new(), 0);
                 return Some(Err(json::too_long(self.max)));
             }
@@ -166,6 +174,7 @@ impl Lines {
                 }
                 None => return None,
             };
+            self.number += 1;
             if !line.trim_ascii().is_empty() {
                 return Some(Ok(line));
             }
@@ -197,11 +206,13 @@ mod tests {
             |lines: &mut Lines| lines.next().map(|line| line.map(|line| line.to_vec()).map_err(|error| error.code));
         lines.put(b"{\"a\":1}\n\n  \n{\"b\"");
         assert_eq!(next(&mut lines), Some(Ok(b"{\"a\":1}\n".to_vec())));
+        assert_eq!(lines.number, 1);
         assert_eq!(next(&mut lines), None);
         lines.put(b":2}");
         assert_eq!(next(&mut lines), None, "it may go on");
         lines.is_over = true;
         assert_eq!(next(&mut lines), Some(Ok(b"{\"b\":2}".to_vec())));
+        assert_eq!(lines.number, 4, "empty lines count");
         assert_eq!(next(&mut lines), None);
     }
 

@@ -27,7 +27,8 @@ pub(super) struct EventsQuery {
     kind: Option<String>,
     /// Only ops of this task.
     task: Option<String>,
-    /// Start after this position. `Last-Event-ID` takes precedence; without either, only new events are sent.
+    /// Start after this position. `Last-Event-ID` takes precedence; without either, only new events are sent. If the log is shorter, the first event is
+    /// `Rewound`, and then new events follow.
     after: Option<u64>,
 }
 
@@ -55,10 +56,7 @@ pub(super) async fn follow(
         Some(Some(last)) => Some(last),
         None => query.after,
     };
-    let after = match last {
-        Some(after) => after,
-        None => house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?,
-    };
+    let head = house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?;
     let place = house.room.enter()?;
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = door::bearer(token).unwrap_or_default().to_owned();
@@ -68,6 +66,7 @@ pub(super) async fn follow(
         keys.keys.find(&token, time::now_ms()).is_ok_and(|found| found.is_some())
     };
     let wanted = Wanted { namespace: query.namespace, kinds, task };
-    let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
+    let events =
+        house.feed.after((last.unwrap_or(head), head), wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response())
 }

@@ -3,7 +3,7 @@
 use super::{Answered, State, Who, unexpected};
 use crate::{
     error::{Code, Error},
-    http::json::{Json, Query, Said},
+    http::json::{self, Json, Query, Said},
     view::lock,
 };
 use relaymesh_core::{
@@ -65,6 +65,8 @@ pub(super) struct Acquire {
     #[schema(value_type = Option<String>)]
     token: Option<LeaseToken>,
     /// Duration of the lock, in milliseconds.
+    #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// Purpose, shown in lists.
     purpose: Option<String>,
@@ -101,6 +103,8 @@ pub(super) struct Held {
     /// `TOKEN:FENCE` from the answer to the acquire.
     held: String,
     /// Duration from now, in milliseconds (only for renew).
+    #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
 }
 

@@ -274,6 +274,18 @@ fn problem_schema() -> Value {
             "type": { "type": "string" }, "title": { "type": "string" }, "status": { "type": "integer" },
             "detail": { "type": "string" }, "code": { "type": "string" }, "number": { "type": "string" },
             "hints": { "type": "array", "items": { "type": "string" } }, "current": {},
+            "at": {
+                "type": "object", "description": "Where in the body a flow in YAML is wrong.",
+                "required": ["line", "column", "text"],
+                "properties": { "line": { "type": "integer" }, "column": { "type": "integer" }, "text": { "type": "string" } },
+            },
+            "more": {
+                "type": "array", "description": "Further mistakes that were found with it.",
+                "items": { "type": "object", "required": ["detail", "code", "number", "hints"], "properties": {
+                    "detail": { "type": "string" }, "code": { "type": "string" }, "number": { "type": "string" },
+                    "hints": { "type": "array", "items": { "type": "string" } },
+                } },
+            },
         },
     })
 }
