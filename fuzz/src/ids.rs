@@ -7,7 +7,7 @@ use relaymesh_core::{
     id::{LeaseToken, MessageId, NodeId, OpId, RepositoryId, RequestId, StepId, TaskId, ThreadId, WorkerId},
     lanes::Priority,
     name::{NAME_BYTES_MAX, Name},
-    task::spec::IdempotencyKey,
+    task::{key::GivenKey, spec::IdempotencyKey},
 };
 use std::{fmt, str::FromStr};
 
@@ -75,10 +75,11 @@ fn as_text(text: &str) {
     spelling::<Priority>(text);
     if let Some(name) = spelling::<Name>(text) {
         assert!((1..=NAME_BYTES_MAX).contains(&name.as_str().len()));
-        assert_eq!(
-            IdempotencyKey::from_bytes(&IdempotencyKey::Given(name.clone()).to_bytes()),
-            Some(IdempotencyKey::Given(name))
-        );
+    }
+    if let Ok(key) = text.parse::<GivenKey>() {
+        assert_eq!(key.as_str().parse().as_ref(), Ok(&key), "a key is its own spelling");
+        let key = IdempotencyKey::Given(key);
+        assert_eq!(IdempotencyKey::from_bytes(&key.to_bytes()), Some(key));
     }
     match text.parse::<Hash>() {
         Ok(hash) => assert_eq!(hash.to_string(), text.to_ascii_lowercase()),
@@ -124,7 +125,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let keys = [
         IdempotencyKey::Request(hash),
         IdempotencyKey::RequestId(RequestId::from_bytes(bytes)),
-        IdempotencyKey::Given(samples::name("key-1")),
+        IdempotencyKey::Given(samples::name("key-1").into()),
     ];
     let texts = texts.into_iter().map(String::into_bytes);
     texts.chain(keys.iter().map(IdempotencyKey::to_bytes)).collect()

@@ -238,7 +238,7 @@ pub(crate) fn task() -> Task {
         namespace: name("default"),
         name: name("release"),
         status: Status::Running,
-        idempotency_key: IdempotencyKey::Given(name("key-1")),
+        idempotency_key: IdempotencyKey::Given(name("key-1").into()),
         fingerprint: Hash::sha256(b"request"),
         trace_id: 77,
         created_ms: NOW_MS,

@@ -11,7 +11,12 @@ use crate::{
     remote::{self, Remote},
 };
 use clap::{Args, Parser};
-use relaymesh_core::{id::RequestId, name::Name, task::spec::IdempotencyKey, trace};
+use relaymesh_core::{
+    id::RequestId,
+    name::Name,
+    task::{key::GivenKey, spec::IdempotencyKey},
+    trace,
+};
 use relaymesh_daemon::{Home, Started};
 use relaymesh_runtime::driver::Caller;
 use std::{path::PathBuf, sync::Arc};
@@ -164,7 +169,7 @@ fn caller() -> Caller {
 pub(crate) struct Key {
     /// Idempotency key: a second submit with this key returns the same task
     #[arg(long, value_name = "KEY", conflicts_with_all = ["request_id", "new"])]
-    key: Option<Name>,
+    key: Option<GivenKey>,
     /// Request id, as an idempotency key: repeat it when you repeat the submit
     #[arg(long, value_name = "REQ", conflicts_with = "new")]
     request_id: Option<RequestId>,

@@ -25,7 +25,8 @@ pub(crate) fn to_text(error: &Error) -> String {
     for hint in &error.hints {
         text += &format!("  hint: {hint}\n");
     }
-    text + &format!("  page: {}\n", error.page())
+    text += &format!("  page: {}\n", error.page());
+    error.more.iter().fold(text, |text, other| text + &to_text(other))
 }
 
 #[cfg(test)]

@@ -5,16 +5,14 @@
 
 pub(crate) mod graph;
 mod json;
-mod yaml;
 
 use crate::error::{Code, Error, Place};
 use relaymesh_agents::Agents;
 pub(crate) use relaymesh_api::flow::schema;
-use relaymesh_api::flow::{bad_flow, beginning, refused};
+use relaymesh_api::flow::{bad_flow, beginning, place, refused, unknown_field, yaml};
 use relaymesh_core::{
     content::CONTENT_BYTES_MAX,
     name::Name,
-    suggest,
     task::{
         request::{self, Prepared, Request, StepRequest},
         spec::IdempotencyKey,
@@ -40,17 +38,22 @@ pub(crate) struct Flow {
 
 /// Reads a flow; `-` is stdin. Without agents, whoever is named is taken to be there.
 pub(crate) fn read(path: &Path, agents: Option<&Agents>) -> Result<Flow, Error> {
+    let (text, file, is_json) = open(path)?;
+    parse(text, file, is_json, agents)
+}
+
+fn open(path: &Path) -> Result<(String, String, bool), Error> {
     let file = if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() };
     let text = text(path, Wanted::Flow)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json")
         || (path == Path::new("-") && text.trim_start().starts_with('{'));
-    parse(text, file, is_json, agents)
+    Ok((text, file, is_json))
 }
 
-/// Parses the flow in `text`; errors name `file`. Without `agents`, the agents are not checked.
-pub(crate) fn parse(text: String, file: String, is_json: bool, agents: Option<&Agents>) -> Result<Flow, Error> {
-    let request = if is_json { json::parse(&text) } else { yaml::parse(&text) };
-    let request = request.map_err(|mut error| {
+/// The request in `text`; errors name `file`.
+fn request(text: &str, file: &str, is_json: bool) -> Result<Request, Error> {
+    let request = if is_json { json::parse(text) } else { yaml::parse(text) };
+    request.map_err(|mut error| {
         if let Some(place) = &mut error.place {
             file.clone_into(&mut place.file);
         }
@@ -58,11 +61,32 @@ pub(crate) fn parse(text: String, file: String, is_json: bool, agents: Option<&A
             error.message = format!("{file}: {}", error.message);
         }
         error
-    })?;
+    })
+}
+
+/// Parses the flow in `text`; errors name `file`. Without `agents`, the agents are not checked.
+pub(crate) fn parse(text: String, file: String, is_json: bool, agents: Option<&Agents>) -> Result<Flow, Error> {
+    let request = request(&text, &file, is_json)?;
     if let Some(agents) = agents {
         crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(&text, &file, step)))?;
     }
-    schema::results(&request).map_err(|(error, at)| error.at(text_place(&text, &file, &at)))?;
+    schema::bad_results(&request).next().map_or(Ok(()), |(error, at)| Err(error.at(text_place(&text, &file, &at))))?;
+    Ok(Flow { request, source: Some((file, text)) })
+}
+
+/// Reads a flow and checks it: every mistake is told, each where it stands.
+pub(crate) fn check(path: &Path, agents: &Agents, namespace: &Name) -> Result<Flow, Error> {
+    let (text, file, is_json) = open(path)?;
+    let request = request(&text, &file, is_json)?;
+    let mut found: Vec<Error> = relaymesh_api::flow::unknown_agents(&request, agents)
+        .map(|(step, error)| error.at(agent_place(&text, &file, step)))
+        .collect();
+    found.extend(schema::bad_results(&request).map(|(error, at)| error.at(text_place(&text, &file, &at))));
+    found.extend(request.mistakes(namespace).into_iter().map(|error| {
+        let place = mistake(&error).and_then(|words| text_place(&text, &file, &words));
+        refused(&error, &request).at(place)
+    }));
+    Error::all(found)?;
     Ok(Flow { request, source: Some((file, text)) })
 }
 
@@ -162,20 +186,6 @@ fn text_place(text: &str, file: &str, words: &str) -> Option<Place> {
     let (number, line) = text.lines().enumerate().find(|(_, line)| line.contains(words))?;
     let column = line[..line.find(words)?].chars().count() + 1;
     Some(Place { file: file.to_owned(), line: number + 1, column, text: beginning(line) })
-}
-
-/// The place at this line and column of the text, both from 1.
-fn place(text: &str, line: usize, column: usize) -> Option<Place> {
-    let shown = text.lines().nth(line.checked_sub(1)?).unwrap_or_default();
-    Some(Place { file: String::new(), line, column: column.max(1), text: beginning(shown) })
-}
-
-/// What to say about a field that nobody knows.
-fn unknown_field(field: &str, expected: &[&str]) -> Error {
-    let mut error = bad_flow(&format!("unknown field `{}`", beginning(field)));
-    error.hints.extend(suggest::nearest(field, expected.iter().copied()).map(|near| format!("did you mean `{near}`?")));
-    error.hints.push(format!("allowed: {}", expected.join(", ")));
-    error
 }
 
 /// What a file is read for.

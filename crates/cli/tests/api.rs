@@ -85,7 +85,7 @@ fn d5_a_repeat_is_the_same_task_and_a_key_is_not_for_two_requests() {
     assert_eq!((&again["task"], &again["merged"]), (&first["task"], &json!(true)));
     let reused = web.send("POST", "/tasks", &json_with("order-7"), Some(&other));
     assert_eq!(reused.expect(422)["code"], "key_reused");
-    assert_eq!(web.send("POST", "/tasks", &json_with("no spaces"), Some(&one)).expect(400)["code"], "usage");
+    assert_eq!(web.send("POST", "/tasks", &json_with("\"not closed"), Some(&one)).expect(400)["code"], "usage");
     let id = "req_01M7NG05E3BXGNSWJW7VBSE1Q3";
     let by_id = |input: u32| web.post("/tasks", &json!({ "agent": "echo", "input": input, "request_id": id }));
     let (first, again) = (by_id(3).expect(201), by_id(3).expect(200));
@@ -110,7 +110,7 @@ fn what_cannot_be_submitted_is_refused_with_code_and_hints() {
             json!({ "agent": "echo", "namespace": "nowhere" }),
             404,
             "no_namespace",
-            "create it with `relaymesh ns create nowhere`",
+            "create it by `POST /api/v1/namespaces` with the name `nowhere`",
         ),
     ];
     for (body, status, code, hint) in table {
@@ -123,7 +123,7 @@ fn what_cannot_be_submitted_is_refused_with_code_and_hints() {
         ("{\"agent\": \"echo\", \"agent\": \"fail\"}", "occurs twice"),
         ("{", "not valid JSON"),
         ("[1]", "invalid type"),
-        ("{\"agent\": \"echo\", \"input\": 9007199254740993}", "would be rounded"),
+        ("{\"agent\": \"echo\", \"input\": 18446744073709551616}", "would be rounded"),
     ] {
         let got = web.send("POST", "/tasks", &[("Content-Type", "application/json")], Some(text));
         let problem = got.expect(400);

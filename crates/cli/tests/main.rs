@@ -69,6 +69,7 @@ mod traces;
 mod tutorials;
 mod upgrade;
 mod upkeep;
+mod words;
 mod workspaces;
 
 /// A file that nobody declares is a file that nobody compiles.

@@ -47,6 +47,16 @@ pub(crate) fn bind(settings: &Settings, root: &Path, log: &Log) -> Result<Option
             log.say(Level::Error, "http_not_listening", json!({ "error": error.message }));
             Ok(None)
         }
+        Ok(Some(listening)) => {
+            if let Some(port) = listening.moved_from {
+                let error = format!(
+                    "port {port} of the last start is taken: the HTTP API is at {} now; to choose a port yourself, set `http_addr`",
+                    listening.address
+                );
+                log.say(Level::Error, "http_port_changed", json!({ "error": error }));
+            }
+            Ok(Some(listening))
+        }
         bound => bound,
     }
 }

@@ -307,7 +307,7 @@ impl<R: Reader, B: Blobs> Post<R, B> {
             step.retry.max_attempts = Some(1);
             step.timeout_ms = draft.ttl_ms;
         }
-        let key = IdempotencyKey::Given(name(format!("{}.{}", draft.id, delivery.held.epoch))?);
+        let key = IdempotencyKey::Given(name(format!("{}.{}", draft.id, delivery.held.epoch))?.into());
         let prepared =
             request.prepare(namespace, Some(key), draft.trace_id).map_err(|error| damaged(error.to_string()))?;
         let submit = Submit::new(namespace.clone(), prepared, Until::Ended);

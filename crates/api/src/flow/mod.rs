@@ -1,8 +1,9 @@
 //! Requests: whether they can be put on the log, whichever way they came in.
 
 pub mod schema;
+pub mod yaml;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Place};
 use relaymesh_agents::{Agents, config::FILE};
 use relaymesh_core::{
     name::Name,
@@ -67,10 +68,19 @@ pub fn fill_retries(schedule: &mut Schedule, gaps: &[RetryGap], agents: &Agents,
     }
 }
 
+/// Everything that is wrong with the request, for people who mend it: its agents, its schemas, its references, its graph.
+pub fn mistakes(request: &Request, agents: &Agents, namespace: &Name) -> Vec<Error> {
+    let mut found: Vec<Error> = unknown_agents(request, agents).map(|(_, error)| error).collect();
+    found.extend(request.input.as_ref().and_then(|schema| schema::valid(schema).err()));
+    found.extend(schema::bad_results(request).map(|(error, _)| error));
+    found.extend(request.mistakes(namespace).iter().map(|error| refused(error, request)));
+    found
+}
+
 /// Whether the request can be submitted with this input: its agents, its schemas, its graph.
 pub fn check(request: Request, given: Option<Value>, agents: &Agents) -> Result<Request, Error> {
     known(&request, agents).map_err(|(_, error)| error)?;
-    schema::results(&request).map_err(|(error, _)| error)?;
+    schema::bad_results(&request).next().map_or(Ok(()), |(error, _)| Err(error))?;
     if let Some(schema) = &request.input {
         schema::check(schema, given.as_ref())?;
     }
@@ -110,9 +120,11 @@ pub fn refused(error: &request::Error, request: &Request) -> Error {
     let mut said = bad_flow(&error.to_string());
     if let Some((word, known)) = unknown {
         let near = suggest::nearest(&word, known.iter().map(String::as_str));
-        said.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
+        if let Some(near) = near {
+            said = said.and_hint(format!("did you mean `{near}`?"));
+        }
         if !known.is_empty() {
-            said.hints.push(beginning(&format!("allowed: {}", known.join(", "))));
+            said = said.and_hint(beginning(&format!("allowed: {}", known.join(", "))));
         }
     }
     said
@@ -129,20 +141,40 @@ pub fn bad_flow(message: &str) -> Error {
     Error::new(Code::BadFlow, cut.unwrap_or_else(|| message.to_owned()))
 }
 
+/// The place at this line and column of the text, both from 1.
+pub fn place(text: &str, line: usize, column: usize) -> Option<Place> {
+    let shown = text.lines().nth(line.checked_sub(1)?).unwrap_or_default();
+    Some(Place { file: String::new(), line, column: column.max(1), text: beginning(shown) })
+}
+
+/// What to say about a field that nobody knows.
+pub fn unknown_field(field: &str, expected: &[&str]) -> Error {
+    let error = bad_flow(&format!("unknown field `{}`", beginning(field)));
+    let error = match suggest::nearest(field, expected.iter().copied()) {
+        Some(near) => error.and_hint(format!("did you mean `{near}`?")),
+        None => error,
+    };
+    error.and_hint(format!("allowed: {}", expected.join(", ")))
+}
+
 /// Every agent that is named must be here: there is nobody else to do the work.
 pub fn known<'a>(request: &'a Request, agents: &Agents) -> Result<(), (&'a StepRequest, Error)> {
+    unknown_agents(request, agents).next().map_or(Ok(()), Err)
+}
+
+/// The steps whose agent is not here.
+pub fn unknown_agents<'a>(request: &'a Request, agents: &Agents) -> impl Iterator<Item = (&'a StepRequest, Error)> {
     let known = |name: &Name| Builtin::knows(name) || agents.get(name).is_some();
-    match request.steps.iter().find(|step| !known(&step.agent)) {
-        Some(step) => Err((step, unknown(&step.agent, agents))),
-        None => Ok(()),
-    }
+    request.steps.iter().filter(move |step| !known(&step.agent)).map(|step| (step, unknown(&step.agent, agents)))
 }
 
 /// What to say about an agent that is not there.
 pub fn unknown(agent: &Name, agents: &Agents) -> Error {
     let names = AGENTS.iter().map(|(name, _)| *name).chain(agents.iter().map(|(name, _)| name.as_str()));
-    let mut error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"));
-    error.hints.extend(suggest::nearest(agent.as_str(), names).map(|near| format!("did you mean `{near}`?")));
-    error.hints.push(format!("list agents with `relaymesh agent list`; your own are defined in {FILE} in the root"));
-    error
+    let error = Error::new(Code::UnknownAgent, format!("there is no agent `{agent}`"))
+        .hint(format!("list agents with `relaymesh agent list`; your own are defined in {FILE} in the root"));
+    match suggest::nearest(agent.as_str(), names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    }
 }

@@ -13,7 +13,7 @@ const TOLD_MAX: usize = 8;
 
 /// Whether a flow's input is what its schema asks for. Without an input it is `null`.
 pub fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
-    let validator = validator(schema)?;
+    let validator = valid(schema)?;
     let input = input.unwrap_or(&Value::Null);
     let told: Vec<String> = validator.iter_errors(input).take(TOLD_MAX).map(|error| mistake(&error)).collect();
     if told.is_empty() {
@@ -25,32 +25,36 @@ pub fn check(schema: &Value, input: Option<&Value>) -> Result<(), Error> {
         "the input does not match the flow's `input` schema"
     };
     let error = Error::new(Code::BadInput, format!("{given}: {}", told.join("; ")));
-    Err(error.hint("pass it with --input '{…}' or --input @FILE").hint(asked_for(schema)))
+    let error = error.hint("pass it with --input '{…}' or --input @FILE");
+    let fields = asked_for(schema);
+    Err(if fields.is_empty() {
+        error.hint("show its schema with `relaymesh flow check FLOW`")
+    } else {
+        error.hint(fields)
+    })
 }
 
-/// Whether a flow's `input` is a schema at all, for a flow that is looked at without an input.
-pub fn is_schema(schema: &Value) -> Result<(), Error> {
-    validator(schema).map(drop)
-}
-
-fn validator(schema: &Value) -> Result<jsonschema::Validator, Error> {
+/// Whether this is a JSON schema.
+pub(super) fn valid(schema: &Value) -> Result<jsonschema::Validator, Error> {
     jsonschema::validator_for(schema).map_err(|error| {
         let said = beginning(&error.to_string());
         bad_flow(&format!("`input` is not a valid JSON schema: {said}")).hint("see https://json-schema.org")
     })
 }
 
-/// Whether what the steps want their results to be like are schemas. With the words to look for in the file.
-pub fn results(request: &Request) -> Result<(), (Error, String)> {
-    for step in &request.steps {
-        let Some(schema) = &step.result_schema else { continue };
-        if let Err(why) = relaymesh_agents::schema::check(schema) {
-            let said =
-                bad_flow(&format!("step `{}`: result_schema: not a valid JSON schema: {}", step.id, beginning(&why)));
-            return Err((said.hint("see https://json-schema.org"), "result_schema".to_owned()));
-        }
-    }
-    Ok(())
+/// Whether a flow's `input` is a schema at all, for a flow that is looked at without an input.
+pub fn is_schema(schema: &Value) -> Result<(), Error> {
+    valid(schema).map(drop)
+}
+
+/// What the steps want their results to be like, where it is no schema. With the words to look for in the file.
+pub fn bad_results(request: &Request) -> impl Iterator<Item = (Error, String)> {
+    request.steps.iter().filter_map(|step| {
+        let why = relaymesh_agents::schema::check(step.result_schema.as_ref()?).err()?;
+        let said =
+            bad_flow(&format!("step `{}`: result_schema: not a valid JSON schema: {}", step.id, beginning(&why)));
+        Some((said.hint("see https://json-schema.org"), "result_schema".to_owned()))
+    })
 }
 
 fn mistake(error: &jsonschema::ValidationError<'_>) -> String {
@@ -68,11 +72,7 @@ fn asked_for(schema: &Value) -> String {
         format!("{name} ({kind}{may})")
     };
     let fields: Vec<String> = schema["properties"].as_object().into_iter().flatten().map(field).collect();
-    if fields.is_empty() {
-        "show its schema with `relaymesh flow check FLOW`".to_owned()
-    } else {
-        beginning(&format!("it has: {}", fields.join(", ")))
-    }
+    if fields.is_empty() { String::new() } else { beginning(&format!("it has: {}", fields.join(", "))) }
 }
 
 #[cfg(test)]

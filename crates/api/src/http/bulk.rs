@@ -56,14 +56,14 @@ impl Default for UnderWay {
 /// The number of a line, its answer, and the room that this has until it is read.
 type Answered = (u64, Result<Answer, Error>, Option<OwnedSemaphorePermit>);
 
-/// Submits every line of the body. The answers are the body of the answer.
+/// Submits every line of the body. The answers are the body of the answer. `first` was read of the body already.
 pub(super) fn submit(
     house: Arc<House>,
     principal: Principal,
-    body: Body,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    (first, body): (Option<Bytes>, Body),
+) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     let (answers, unread) = mpsc::unbounded_channel::<Answered>();
-    task::spawn(take(house, principal, body, answers));
+    task::spawn(take(house, principal, (first, body), answers));
     stream::unfold(unread, |mut unread| async move {
         let mut answer = Some(unread.recv().await?);
         let mut text = String::new();
@@ -76,21 +76,31 @@ pub(super) fn submit(
     })
 }
 
-async fn take(house: Arc<House>, principal: Principal, mut body: Body, answers: mpsc::UnboundedSender<Answered>) {
+async fn take(
+    house: Arc<House>,
+    principal: Principal,
+    (mut first, mut body): (Option<Bytes>, Body),
+    answers: mpsc::UnboundedSender<Answered>,
+) {
     let (under_way, shared) = (Arc::clone(&house.under_way.lines), Arc::clone(&house.under_way.unread));
     let own = Arc::new(Semaphore::new(OWN_UNREAD_MAX));
     let (agents, settings) = ((house.desk.agents)(), house.desk.settings());
     let mut lines = Lines::new(size(settings.http_body_max_bytes));
-    let mut number = 0;
+    let mut handed_over = 0_usize;
     while !lines.is_over {
-        match json::next(&mut body).await {
+        let next = match first.take() {
+            Some(part) => Ok(Some(part)),
+            None => json::next(&mut body).await,
+        };
+        match next {
             Ok(Some(part)) => lines.put(&part),
             Ok(None) => lines.is_over = true,
             // What was handed over is done, the rest is not; the client is told where it ends.
-            Err(error) => return drop(answers.send((number + 1, Err(error), None))),
+            Err(error) => return drop(answers.send((lines.number + 1, Err(error), None))),
         }
         while let Some(line) = lines.next() {
-            number += 1;
+            let number = lines.number;
+            handed_over += 1;
             let line = match line {
                 Ok(line) => line,
                 Err(error) => return drop(answers.send((number, Err(error), None))),
@@ -115,7 +125,7 @@ async fn take(house: Arc<House>, principal: Principal, mut body: Body, answers: 
                 }
                 Err(error) => tell(Err(error)),
             }
-            if number.is_multiple_of(TURN as u64) {
+            if handed_over.is_multiple_of(TURN) {
                 task::yield_now().await;
             }
         }
@@ -140,12 +150,14 @@ pub(super) struct Lines {
     max: usize,
     /// Whether no more parts come. Then the last line needs no end of its own.
     pub(super) is_over: bool,
+    /// The number of the line that came last, from 1: as an editor counts, empty lines too.
+    pub(super) number: u64,
 }
 
 impl Lines {
     /// Of lines of up to so many bytes.
     pub(super) fn new(max: usize) -> Self {
-        Self { rest: BytesMut::new(), seen: 0, max, is_over: false }
+        Self { rest: BytesMut::new(), seen: 0, max, is_over: false, number: 0 }
     }
 
     pub(super) fn put(&mut self, part: &[u8]) {
@@ -159,6 +171,7 @@ impl Lines {
             self.seen = if end.is_some() { 0 } else { self.rest.len() };
             if end.unwrap_or(self.rest.len()) > self.max {
                 self.is_over = true;
+                self.number += 1;
                 (self.rest, self.seen) = (BytesMut::new(), 0);
                 return Some(Err(json::too_long(self.max)));
             }
@@ -170,6 +183,7 @@ impl Lines {
                 }
                 None => return None,
             };
+            self.number += 1;
             if !line.trim_ascii().is_empty() {
                 return Some(Ok(line));
             }
@@ -201,11 +215,13 @@ mod tests {
             |lines: &mut Lines| lines.next().map(|line| line.map(|line| line.to_vec()).map_err(|error| error.code));
         lines.put(b"{\"a\":1}\n\n  \n{\"b\"");
         assert_eq!(next(&mut lines), Some(Ok(b"{\"a\":1}\n".to_vec())));
+        assert_eq!(lines.number, 1);
         assert_eq!(next(&mut lines), None);
         lines.put(b":2}");
         assert_eq!(next(&mut lines), None, "it may go on");
         lines.is_over = true;
         assert_eq!(next(&mut lines), Some(Ok(b"{\"b\":2}".to_vec())));
+        assert_eq!(lines.number, 4, "empty lines count");
         assert_eq!(next(&mut lines), None);
     }
 

@@ -92,14 +92,21 @@ impl Feed {
         Self { live }
     }
 
-    /// What fits after this position, for ever, as the body of an answer.
+    /// What fits after this position, for ever, as the body of an answer. A position that the log does not have (`head` is its newest) is told, and then the
+    /// client hears what is new: the log is another one or was put back, and what the client missed nobody knows.
     pub(super) fn after(
         &self,
-        pos: u64,
+        (asked, head): (u64, u64),
         wanted: Wanted,
         principal: Principal,
         (desk, is_good): (Arc<Desk>, Box<dyn Fn() -> bool + Send + Sync>),
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+        let mut ready = VecDeque::from([Bytes::from_static(b"retry: 1000\n\n")]);
+        let pos = asked.min(head);
+        if asked > head {
+            let data = json!({ "pos": head, "asked": asked, "rewound": true });
+            ready.push_back(format!("id: {head}\nevent: Rewound\ndata: {data}\n\n").into());
+        }
         // Subscribe first, then catch up: everything that becomes durable after the read is sent.
         let client = Client {
             live: self.live.subscribe(),
@@ -109,7 +116,7 @@ impl Feed {
             principal,
             is_live: false,
             checked: Instant::now(),
-            ready: VecDeque::from([Bytes::from_static(b"retry: 1000\n\n")]),
+            ready,
         };
         stream::unfold((client, is_good), |(mut client, is_good)| async move {
             let next = client.next(is_good.as_ref()).await?;

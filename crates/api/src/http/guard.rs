@@ -38,6 +38,10 @@ use std::{
 /// How long an answer may take to begin. A wait that is asked for is shorter.
 const HANDLER_PATIENCE: Duration = Duration::from_secs(90);
 
+/// The end of the path by which an attempt is finished: its token is good there after its end too, so that a word whose answer was lost can be repeated. Another
+/// word than the last one is refused by the fence.
+const FINISH: &str = "/steps/{step}/finish";
+
 /// Where a browser says that the page is from which it sends a request.
 pub(super) const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -110,7 +114,8 @@ async fn admit(house: &Arc<House>, mut request: Request) -> Result<(Request, boo
     let Passed { route, operation, compat, is_write } = passed;
     let via = Arc::new(via(&request, &route.path));
     if let Some(scopes) = &operation.scopes {
-        let principal = who(house, request.headers(), is_write.then(|| Arc::clone(&via))).await?;
+        let repeats = route.path.ends_with(FINISH);
+        let principal = who(house, request.headers(), is_write.then(|| Arc::clone(&via)), repeats).await?;
         if !principal.grant.scope.suffices(scopes) {
             let wanted: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
             let message =
@@ -232,11 +237,16 @@ fn check_media(headers: &HeaderMap, operation: &Operation, compat: bool) -> Resu
 
 /// Who asks where nobody must say so; `None` if they show no token that is good.
 pub(super) async fn known(house: &Arc<House>, headers: &HeaderMap) -> Option<Principal> {
-    who(house, headers, None).await.ok()
+    who(house, headers, None, false).await.ok()
 }
 
 /// Who shows which token.
-async fn who(house: &Arc<House>, headers: &HeaderMap, via: Option<Arc<Via>>) -> Result<Principal, Error> {
+async fn who(
+    house: &Arc<House>,
+    headers: &HeaderMap,
+    via: Option<Arc<Via>>,
+    takes_ended: bool,
+) -> Result<Principal, Error> {
     let unknown = || Error::new(Code::NotAuthenticated, "a valid token is required");
     let asked_in = traceparent(headers);
     let token = door::bearer(text(headers, &header::AUTHORIZATION)).ok_or_else(unknown)?;
@@ -247,8 +257,14 @@ async fn who(house: &Arc<House>, headers: &HeaderMap, via: Option<Arc<Via>>) -> 
         Holder::Attempt(bound) => {
             let task = bound.step.task;
             let rows = house.desk.readers.read(move |reader| Ok(reader.task(task)?)).await?;
-            if !rows.is_some_and(|rows| bound.is_live(&rows)) {
-                house.keys.forget(token);
+            let is_good = match &rows {
+                Some(rows) => bound.is_live(rows) || (takes_ended && bound.has_been(rows)),
+                None => false,
+            };
+            if !is_good {
+                if rows.is_none() {
+                    house.keys.forget(token);
+                }
                 return Err(unknown());
             }
             let namespaces = Some(vec![bound.namespace.clone()]);

@@ -1,17 +1,21 @@
 //! Bodies: read within their limits, parsed strictly, once.
 
-use super::{guard::House, problem::Problem};
+use super::{
+    door,
+    guard::{self, House},
+    problem::Problem,
+};
 use crate::error::{Code, Error};
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request},
-    http::request::Parts,
+    http::{header, request::Parts},
     response::{IntoResponse, Response},
 };
 use bytes::BytesMut;
 use http_body_util::BodyExt as _;
-use relaymesh_core::canonical;
-use serde::de::DeserializeOwned;
+use relaymesh_core::{canonical, task::request};
+use serde::{Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
@@ -31,6 +35,26 @@ impl<T: DeserializeOwned> FromRequest<Arc<House>> for Json<T> {
         let bytes = tokio::time::timeout(WHOLE_PATIENCE, whole(request.into_body(), max));
         let bytes = bytes.await.unwrap_or_else(|_| Err(too_slow()))?;
         Ok(Self(parse(if bytes.is_empty() { b"{}" } else { &bytes })?))
+    }
+}
+
+/// A body that is not parsed yet.
+pub(super) struct Raw {
+    pub(super) bytes: BytesMut,
+    /// Whether it is YAML; otherwise it is JSON.
+    pub(super) is_yaml: bool,
+}
+
+impl FromRequest<Arc<House>> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, house: &Arc<House>) -> Result<Self, Problem> {
+        let max = relaymesh_runtime::settings::size(house.desk.settings().http_body_max_bytes);
+        let media = door::media(guard::text(request.headers(), &header::CONTENT_TYPE));
+        let is_yaml = media.is_some_and(|media| media.ends_with("yaml"));
+        let bytes = tokio::time::timeout(WHOLE_PATIENCE, whole(request.into_body(), max));
+        let bytes = bytes.await.unwrap_or_else(|_| Err(too_slow()))?;
+        Ok(Self { bytes, is_yaml })
     }
 }
 
@@ -68,11 +92,36 @@ fn too_slow() -> Error {
 
 /// The value in these bytes. What two readers could understand differently is refused: a key that stands twice, a number that others would round.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    let value: Value = canonical::parse(bytes).map_err(|error| Error::new(Code::BadInput, error.to_string()))?;
-    T::deserialize(value).map_err(|error| {
-        let message: String = error.to_string().chars().take(400).collect();
-        Error::new(Code::BadInput, message)
+    let read = || canonical::parse(bytes).map_err(|error| Error::new(Code::BadInput, error.to_string()));
+    T::deserialize(read()?).or_else(|error| {
+        // Looking for the place costs time, so only a wrong body is read again for it.
+        let message = match serde_path_to_error::deserialize::<_, T>(read()?) {
+            Err(error) if error.path().iter().next().is_some() => format!("`{}`: {}", error.path(), error.inner()),
+            Err(_) | Ok(_) => error.to_string(),
+        };
+        Err(Error::new(Code::BadInput, message.chars().take(400).collect::<String>()))
     })
+}
+
+/// Milliseconds in a body, as a number or as flows write them: `30s`, `10m`, `2h`. No longer than a number that every program keeps.
+pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let found = request::duration(deserializer)?;
+    match found.filter(|ms| *ms > canonical::MAX_SAFE_INTEGER) {
+        Some(ms) => Err(serde::de::Error::custom(format!("{ms} ms is too long"))),
+        None => Ok(found),
+    }
+}
+
+/// Milliseconds, or a text such as `30s`, `10m` or `2h`.
+#[derive(serde::Deserialize, utoipa::ToSchema)]
+#[schema(as = Duration)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema counts")]
+pub(super) enum Millis {
+    /// Milliseconds.
+    Number(u64),
+    /// A number and its unit: `ms`, `s`, `m`, `h` or `d`.
+    Text(String),
 }
 
 /// What stands behind the `?` of a URL.

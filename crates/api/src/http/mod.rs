@@ -23,6 +23,7 @@ mod guard;
 mod json;
 mod keys;
 mod operations;
+mod port;
 mod principal;
 mod problem;
 mod query;

@@ -89,10 +89,18 @@ impl<E: Into<Error>> From<E> for Problem {
 /// The document of a problem.
 pub(super) fn to_json(error: &Error) -> Value {
     let status = status(error.code);
-    json!({
+    let mut document = json!({
         "type": format!("{BASE}/errors/{}", error.code.as_str()), "title": status.canonical_reason().unwrap_or_default(), "status": status.as_u16(),
-        "detail": error.message, "code": error.code.as_str(), "number": error.code.number(), "hints": error.hints,
-    })
+        "detail": error.message, "code": error.code.as_str(), "number": error.code.number(), "hints": error.hints_over_http(),
+    });
+    if let Some(place) = &error.place {
+        document["at"] = json!({ "line": place.line, "column": place.column, "text": place.text });
+    }
+    if !error.more.is_empty() {
+        let one = |error: &Error| json!({ "detail": error.message, "code": error.code.as_str(), "number": error.code.number(), "hints": error.hints_over_http() });
+        document["more"] = error.more.iter().map(one).collect();
+    }
+    document
 }
 
 impl IntoResponse for Problem {

@@ -3,7 +3,7 @@
 use super::{
     crowd::{Busy, Crowd, Seat},
     desk::Desk,
-    routes,
+    port, routes,
     stall::Stall,
     tls::Certificate,
 };
@@ -64,6 +64,8 @@ pub struct Listening {
     connections_max: usize,
     /// Where it listens.
     pub address: SocketAddr,
+    /// The port of the last start, if it is taken and this is another one.
+    pub moved_from: Option<u16>,
 }
 
 impl Listening {
@@ -104,12 +106,21 @@ pub fn bind(settings: &Settings, root: &Path) -> Result<Option<Listening>, Error
     let failed = |error: std::io::Error| {
         Error::new(Code::DaemonFailed, format!("the HTTP API cannot listen on {address}: {error}"))
     };
-    let listener = StdListener::bind(address).map_err(failed)?;
+    let (listener, moved_from) = match address.port() {
+        0 => port::bind(root, address.ip()).map_err(failed)?,
+        _ => (StdListener::bind(address).map_err(failed)?, None),
+    };
     // It listens already, with room for a hundred or so; this makes more.
     rustix::net::listen(&listener, WAITING_MAX).map_err(|error| failed(error.into()))?;
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    Ok(Some(Listening { listener, certificate, connections_max: size(settings.http_connections_max), address }))
+    Ok(Some(Listening {
+        listener,
+        certificate,
+        connections_max: size(settings.http_connections_max),
+        address,
+        moved_from,
+    }))
 }
 
 /// A path as the settings have it: one that is not absolute is meant from the root.
@@ -131,7 +142,7 @@ pub async fn serve(
     mut ended: watch::Receiver<bool>,
     say: impl Fn(&'static str, String) + Send + Sync + 'static,
 ) -> std::io::Result<()> {
-    let Listening { listener, certificate, connections_max, address } = listening;
+    let Listening { listener, certificate, connections_max, address, moved_from: _ } = listening;
     let listener = TcpListener::from_std(listener)?;
     let router = routes::router(Arc::new(desk), address.ip(), certificate.is_some(), connections_max).await;
     let config = certificate.as_ref().map(Certificate::config).transpose().map_err(std::io::Error::other)?;

@@ -150,7 +150,7 @@ pub(crate) fn run(command: &Command, context: &Context) -> Result<Exit, Error> {
             }
         }
         Command::Check { flow, input } => {
-            let flow = flow::read(flow, Some(&agents::read(&context.root)?))?;
+            let flow = flow::check(flow, &agents::read(&context.root)?, &context.namespace)?;
             let flow = if input.is_some() { flow.given(input.as_deref())? } else { flow };
             let prepared = flow.prepare(&context.namespace, None, 0)?;
             flow.check_workspaces(&context.root)?;

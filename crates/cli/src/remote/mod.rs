@@ -20,7 +20,7 @@ use crate::{
 };
 use address::Address;
 use relaymesh_agents::http::{cause, prepare_tls};
-use relaymesh_api::{http::BASE, local::Fault};
+use relaymesh_api::{error::on_the_command_line, http::BASE, local::Fault};
 use relaymesh_core::trace;
 use reqwest::{
     Certificate, Client, Method, RequestBuilder, Response, Url,
@@ -60,7 +60,13 @@ struct Problem {
 
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
-        Fault::new(problem.code, problem.detail, problem.hints).into()
+        let Some(code) = Code::parse(&problem.code) else {
+            return Fault::new(problem.code, problem.detail, problem.hints).into();
+        };
+        // The answer says the code's hints in the words of the HTTP API; here they are said in those of the command line.
+        let own: Vec<&str> = code.hints_over_http().collect();
+        let others = problem.hints.into_iter().filter(|hint| !own.contains(&hint.as_str()));
+        others.rev().map(|hint| on_the_command_line(&hint)).fold(Self::new(code, problem.detail), Self::hint)
     }
 }
 

@@ -80,7 +80,7 @@ fn rows(number: u128) -> TaskRows {
         namespace: name("default"),
         name: name("task"),
         status: Status::Running,
-        idempotency_key: IdempotencyKey::Given(name("key")),
+        idempotency_key: IdempotencyKey::Given(name("key").into()),
         fingerprint: Hash::sha256(b"request"),
         trace_id: 77,
         created_ms: 1,

@@ -27,6 +27,7 @@ pub mod expire;
 pub mod fail;
 pub mod fan_out;
 pub mod graph;
+pub mod key;
 pub mod pass;
 mod purge;
 pub mod redrive;

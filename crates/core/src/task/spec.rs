@@ -1,5 +1,6 @@
 //! What a task asks for, as it stands on the log.
 
+use super::key::GivenKey;
 use crate::{backoff::Backoff, content::ContentRef, hash::Hash, id::RequestId, lanes::Priority, name::Name};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -177,7 +178,7 @@ pub enum IdempotencyKey {
     /// A ULID made per intended submit.
     RequestId(RequestId),
     /// The caller's own word.
-    Given(Name),
+    Given(GivenKey),
 }
 
 impl IdempotencyKey {
@@ -193,9 +194,9 @@ impl IdempotencyKey {
                 bytes.push(1);
                 bytes.extend_from_slice(&id.to_bytes());
             }
-            Self::Given(name) => {
+            Self::Given(key) => {
                 bytes.push(2);
-                bytes.extend_from_slice(name.as_str().as_bytes());
+                bytes.extend_from_slice(key.as_str().as_bytes());
             }
         }
         bytes
@@ -207,7 +208,7 @@ impl IdempotencyKey {
         match tag {
             0 => Some(Self::Request(Hash(rest.try_into().ok()?))),
             1 => Some(Self::RequestId(RequestId::from_bytes(rest.try_into().ok()?))),
-            2 => Some(Self::Given(std::str::from_utf8(rest).ok()?.parse().ok()?)),
+            2 => Some(Self::Given(GivenKey::exact(std::str::from_utf8(rest).ok()?).ok()?)),
             _ => None,
         }
     }
@@ -218,7 +219,7 @@ impl fmt::Display for IdempotencyKey {
         match self {
             Self::Request(hash) => hash.fmt(f),
             Self::RequestId(id) => id.fmt(f),
-            Self::Given(name) => name.fmt(f),
+            Self::Given(key) => key.fmt(f),
         }
     }
 }

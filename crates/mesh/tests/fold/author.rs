@@ -148,7 +148,7 @@ pub(crate) fn result(text: &str) -> ContentRef {
 }
 
 pub(crate) fn submit(steps: Vec<StepSpec>) -> task::Body {
-    let (name, key) = (name("task"), IdempotencyKey::Given(name("key")));
+    let (name, key) = (name("task"), IdempotencyKey::Given(name("key").into()));
     task::Body::ScheduleJob {
         schedule: Schedule { name, key, fingerprint: Hash::default(), trace_id: 1, input: None, steps },
     }

@@ -45,7 +45,7 @@ fn submit(agent: &str, input: ContentRef) -> Command {
     let schedule = Schedule {
         name: name("task"),
         fingerprint: Hash::sha256(b"request"),
-        key: IdempotencyKey::Given(name("key")),
+        key: IdempotencyKey::Given(name("key").into()),
         trace_id: 1,
         input: Some(input),
         steps: vec![step],

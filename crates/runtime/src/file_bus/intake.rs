@@ -13,7 +13,7 @@ use relaymesh_core::{
     message::{Message, State},
     name::Name,
     op::Scope,
-    task::{request::Request, spec::IdempotencyKey},
+    task::{key::GivenKey, request::Request, spec::IdempotencyKey},
 };
 use relaymesh_store::{Blobs, Content, Reader};
 use serde_json::{Value, json};
@@ -212,7 +212,10 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
                 };
                 self.ask(caller, Command::Message(MessageCommand::Send(Box::new(letter))))
             }
-            What::Submit { agent } => self.submit(id, caller, &namespace, (priority, agent), &payload),
+            What::Submit { agent, key } => {
+                let key = key.or_else(|| id.key().map(GivenKey::from)).map(IdempotencyKey::Given);
+                self.submit(key, caller, &namespace, (priority, agent), &payload)
+            }
             What::Reply(proof) => {
                 let content = ContentRef::of(Media::Json, &payload);
                 let Proof { thread, held } = proof;
@@ -240,7 +243,7 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
 
     fn submit(
         &mut self,
-        id: &Id,
+        key: Option<IdempotencyKey>,
         caller: Caller,
         namespace: &Name,
         (priority, agent): (Priority, Name),
@@ -252,7 +255,6 @@ impl<R: Reader, B: Blobs> FileBus<R, B> {
         let input = serde_json::from_slice(payload).map_err(|error| No::refused("bad_payload", error))?;
         let mut request = Request::single(agent, Some(input));
         request.steps.iter_mut().for_each(|step| step.priority = priority);
-        let key = id.key().map(IdempotencyKey::Given);
         let prepared = request.prepare(namespace, key, caller.trace_id(rand::random()));
         let mut prepared = prepared.map_err(|error| No::refused("refused", error))?;
         let otherwise = (self.means.settings)().retry();

@@ -11,6 +11,7 @@ use relaymesh_core::{
     lanes::Priority,
     name::Name,
     namespace::DEFAULT,
+    task::key::{GivenKey, KeyError},
     trace,
 };
 use serde::Deserialize;
@@ -104,6 +105,8 @@ pub enum What {
     Submit {
         /// Who is to do it.
         agent: Name,
+        /// What makes a second submit the same one; without it the name of the file does.
+        key: Option<GivenKey>,
     },
     /// The answer to a message that was delivered.
     Reply(Proof),
@@ -139,6 +142,7 @@ struct Fields {
     traceparent: Option<String>,
     to: Option<Name>,
     agent: Option<Name>,
+    key: Option<String>,
     reply_to: Option<String>,
     ack: Option<String>,
     fail: Option<String>,
@@ -171,9 +175,12 @@ pub fn parse(bytes: &[u8]) -> Result<Order, String> {
 }
 
 fn what(fields: Fields) -> Result<What, String> {
-    let Fields { to, agent, reply_to, ack, fail, from, thread, ttl_ms, max_deliveries, error, r#final, .. } = fields;
+    let Fields { to, agent, key, reply_to, ack, fail, from, thread, ttl_ms, max_deliveries, error, r#final, .. } =
+        fields;
     let for_messages = from.is_some() || thread.is_some() || ttl_ms.is_some() || max_deliveries.is_some();
     let for_failures = error.is_some() || r#final.is_some();
+    let is_submit = agent.is_some();
+    let has_key = key.is_some();
     let proof = |text: String| text.parse::<Proof>().map_err(|error| error.to_string());
     let (what, allowed) = match (to, agent, reply_to, ack, fail) {
         (Some(to), None, None, None, None) => {
@@ -181,7 +188,10 @@ fn what(fields: Fields) -> Result<What, String> {
             let max_deliveries = max_deliveries.unwrap_or(DELIVERIES);
             (What::Send { from, to, thread, ttl_ms, max_deliveries }, !for_failures)
         }
-        (None, Some(agent), None, None, None) => (What::Submit { agent }, !for_messages && !for_failures),
+        (None, Some(agent), None, None, None) => {
+            let key = key.map(|text| text.parse()).transpose().map_err(|error: KeyError| format!("`key`: {error}"))?;
+            (What::Submit { agent, key }, !for_messages && !for_failures)
+        }
         (None, None, Some(held), None, None) => (What::Reply(proof(held)?), !for_messages && !for_failures),
         (None, None, None, Some(held), None) => (What::Acknowledge(proof(held)?), !for_messages && !for_failures),
         (None, None, None, None, Some(held)) => {
@@ -190,6 +200,9 @@ fn what(fields: Fields) -> Result<What, String> {
         }
         _ => return Err("give exactly one of `to`, `agent`, `reply_to`, `ack` and `fail`".to_owned()),
     };
+    if has_key && !is_submit {
+        return Err("`key` is only for `agent`".to_owned());
+    }
     if allowed {
         Ok(what)
     } else {

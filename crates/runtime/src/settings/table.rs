@@ -101,9 +101,11 @@ impl Setting {
     /// What a text must be: in words, and as a check.
     fn form(&self) -> (&'static str, fn(&str) -> bool) {
         match self.name {
-            "http_addr" => ("an address with a port such as 127.0.0.1:8080 (port 0: a free port), or `off`", |text| {
-                text == OFF || text.parse::<SocketAddr>().is_ok()
-            }),
+            "http_addr" => {
+                ("an address with a port such as 127.0.0.1:8080 (port 0: the root's own port), or `off`", |text| {
+                    text == OFF || text.parse::<SocketAddr>().is_ok()
+                })
+            }
             "synchronous" => ("`full` or `normal`", |text| text == FULL || text == NORMAL),
             "http_hosts" => ("host names without ports, separated by commas", |text| {
                 let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
@@ -259,12 +261,12 @@ settings! {
     min_free_disk_bytes: u64 = 16_777_216, Some((0, 1_099_511_627_776)), NextStart, "Minimum free disk space; below it, all writes are refused.";
     synchronous: String = "full", None, NextStart, "When a commit is acknowledged: `full`, after it is synced to the disk; `normal`, before. With `normal`, a power cut loses acknowledged writes, and the store then refuses to start until `relaymesh log recover` accepts the loss.";
     bus_orphan_ms: u64 = 3_600_000, Some((0, 30 * DAY_MS)), AtOnce, "Time for which a payload on the file bus may wait for its meta file.";
-    http_addr: String = "127.0.0.1:0", None, NextStart, "Address of the HTTP API. Any address but loopback needs `http_tls_cert` and `http_tls_key`; daemon.json has the actual port.";
+    http_addr: String = "127.0.0.1:0", None, NextStart, "Address of the HTTP API. With port 0, the port of the last start is tried first. Any address but loopback needs `http_tls_cert` and `http_tls_key`; daemon.json has the actual port.";
     http_tls_cert: String = "", None, NextStart, "Certificate file of the HTTP API with its chain, in PEM. It is reloaded when it changes.";
     http_tls_key: String = "", None, NextStart, "Key file of that certificate, in PEM.";
     http_hosts: String = "", None, AtOnce, "Host names that the HTTP API accepts besides its address and localhost.";
     http_get_writes: bool = false, None, AtOnce, "Accept writes by GET, for programs that cannot send POST; each is audited as web.write.get_compat.";
-    http_writes_per_second: u64 = 10_000, Some((1, 1_000_000)), AtOnce, "Maximum HTTP writes per second and token; beyond it, the answer is 429 with Retry-After.";
+    http_writes_per_second: u64 = 10_000, Some((1, 1_000_000)), AtOnce, "Maximum HTTP writes per second and token; beyond it, the answer is 429 with Retry-After. A bulk submit counts as one write: its lines wait for room instead.";
     http_body_max_bytes: u64 = 12_582_912, Some((1_024, 67_108_864)), AtOnce, "Maximum length of a request body, and of one line of a streamed body.";
     http_connections_max: u64 = 768, Some((8, 65_536)), NextStart, "Maximum number of HTTP connections. At the limit, the one that was idle longest is closed.";
     otlp_endpoint: String = "", None, NextStart, "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without one, no traces are sent.";

@@ -268,7 +268,7 @@ fn graph(dice: &mut Dice, now_ms: u64) -> Graph {
     };
     let graph = base.namespace(["default", "people", "p"][dice.index(3)]).priority(lane);
     match dice.below(3) {
-        0 => graph.key(IdempotencyKey::Given(name(&format!("k{now_ms}-{}", dice.below(u64::MAX))))),
+        0 => graph.key(IdempotencyKey::Given(name(&format!("k{now_ms}-{}", dice.below(u64::MAX))).into())),
         _ => graph,
     }
 }

@@ -9,7 +9,7 @@ use crate::{IdempotencyRow, KeyPut, Reader};
 use relaymesh_core::{hash::Hash, id::RequestId, task::spec::IdempotencyKey};
 
 fn given(text: &str) -> IdempotencyKey {
-    IdempotencyKey::Given(name(text))
+    IdempotencyKey::Given(name(text).into())
 }
 
 /// A key leads to the task that was submitted with it.

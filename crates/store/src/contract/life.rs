@@ -19,7 +19,7 @@ use relaymesh_core::{
 };
 
 fn given(text: &str) -> IdempotencyKey {
-    IdempotencyKey::Given(name(text))
+    IdempotencyKey::Given(name(text).into())
 }
 
 /// A task that came to its end.

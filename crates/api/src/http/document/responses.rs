@@ -114,6 +114,25 @@ pub(super) fn problem() -> Value {
             "number": { "type": "string", "pattern": "^RM[0-9]{4}$", "description": "Number of the code.", "examples": ["RM0005"] },
             "hints": { "type": "array", "items": { "type": "string" }, "description": "What to do." },
             "current": {},
+            "at": {
+                "type": "object", "description": "Where in the body a flow in YAML is wrong.",
+                "required": ["line", "column", "text"],
+                "properties": {
+                    "line": { "type": "integer", "format": "int32", "minimum": 1, "description": "Line, from 1." },
+                    "column": { "type": "integer", "format": "int32", "minimum": 1, "description": "Column, from 1." },
+                    "text": text("The line."),
+                },
+            },
+            "more": {
+                "type": "array", "description": "Further mistakes that were found with it.",
+                "items": {
+                    "type": "object", "required": ["detail", "code", "number", "hints"],
+                    "properties": {
+                        "detail": text("What was found."), "code": text("Code of the error."), "number": text("Number of the code."),
+                        "hints": { "type": "array", "items": { "type": "string" }, "description": "What to do." },
+                    },
+                },
+            },
         },
     })
 }

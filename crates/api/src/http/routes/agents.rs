@@ -65,7 +65,15 @@ pub(super) struct Registered {
 /// Registering again in the same namespace replaces that token and no other one.
 #[utoipa::path(post, path = "/agents/register", tag = "agents", request_body = Register, security(()), responses((status = 200, body = Registered)))]
 pub(super) async fn register(house: State, came: Came, Json(body): Json<Register>) -> Answered {
-    let refused = || Error::new(Code::NotAuthenticated, "the registration token is not valid");
+    // The hints of the code are about another door.
+    let refused = || Error {
+        over_http: vec![
+            "`registration_token` is the token of `relaymesh agent token create`, run on the daemon's machine"
+                .to_owned(),
+            "one that was replaced with `relaymesh agent token rotate` is valid for a while only".to_owned(),
+        ],
+        ..Error::new(Code::NotAuthenticated, "the registration token is not valid")
+    };
     let (house, agent) = (house.0, body.agent);
     let (shown, keys) = (body.registration_token, Arc::clone(&house));
     let is_good = blocking(move || keys.keys.may_register(&shown)).await?;

@@ -34,7 +34,8 @@ pub(super) struct EventsQuery {
     kind: Option<String>,
     /// Only ops of this task.
     task: Option<String>,
-    /// Start after this position. `Last-Event-ID` takes precedence; without either, only new events are sent.
+    /// Start after this position. `Last-Event-ID` takes precedence; without either, only new events are sent. If the log is shorter, the
+    /// first event is `Rewound`, and then new events follow.
     #[param(value_type = Option<u64>)]
     after: Option<Position>,
 }
@@ -64,10 +65,7 @@ pub(super) async fn follow(
         Some(Some(last)) => Some(last),
         None => query.after,
     };
-    let after = match last {
-        Some(Whole(after)) => after,
-        None => house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?,
-    };
+    let head = house.desk.readers.read(|reader| Ok(reader.head()?.pos)).await?;
     let place = house.room.enter()?;
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = door::bearer(token).unwrap_or_default().to_owned();
@@ -77,7 +75,8 @@ pub(super) async fn follow(
         keys.keys.find(&token, keys.keys.now_ms()).is_ok_and(|found| found.is_some())
     };
     let wanted = Wanted { namespace: query.namespace, kinds, task };
-    let events = house.feed.after(after, wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
+    let after = last.map_or(head, |Whole(after)| after);
+    let events = house.feed.after((after, head), wanted, who.0, (Arc::clone(&house.desk), Box::new(is_good)));
     let headers = [(header::CONTENT_TYPE, "text/event-stream")];
     // As many as there are places, each with the page of the log that it reads.
     Ok((headers, Extension(Bounded), Body::from_stream(events)).into_response())

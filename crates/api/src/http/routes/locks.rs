@@ -3,7 +3,7 @@
 use super::{Answered, State, Who, unexpected};
 use crate::{
     error::{Code, Error},
-    http::json::{Json, Query, Said},
+    http::json::{self, Json, Query, Said},
     view::lock,
 };
 use relaymesh_core::{
@@ -71,6 +71,8 @@ pub(super) struct Acquire {
     #[schema(value_type = Option<String>)]
     token: Option<LeaseToken>,
     /// Duration of the lock, in milliseconds; excludes `for`.
+    #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// What the lock is for: 30 seconds for `edit` (the default), 5 minutes for `long`.
     r#for: Option<LockFor>,
@@ -110,6 +112,8 @@ pub(super) struct Held {
     /// `TOKEN:FENCE` from the answer to the acquire.
     held: String,
     /// Duration from now, in milliseconds (only for renew); excludes `for`.
+    #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// What the lock is for (only for renew): 30 seconds for `edit` (the default), 5 minutes for `long`.
     r#for: Option<LockFor>,

@@ -4,7 +4,7 @@ use super::{Answered, INBOX_MAX, State, Who, id, unexpected};
 use crate::{
     error::{Code, Error},
     http::{
-        json::{Json, Query, Said},
+        json::{self, Json, Query, Said},
         principal::Principal,
         problem::Problem,
         query::Whole,
@@ -64,6 +64,8 @@ pub(super) struct Sent {
     #[schema(value_type = Option<String>)]
     priority: Option<Priority>,
     /// Lifetime in milliseconds; then the message expires.
+    #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// Maximum number of deliveries.
     max_deliveries: Option<u32>,
@@ -138,6 +140,8 @@ pub(super) struct Take {
     #[schema(value_type = Option<String>)]
     namespace: Option<Name>,
     /// Lease duration, in milliseconds; then the message is delivered again.
+    #[serde(default, alias = "lease", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     lease_ms: Option<u64>,
     /// Thread of `message`.
     #[schema(value_type = Option<String>)]

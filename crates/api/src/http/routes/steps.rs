@@ -5,7 +5,7 @@ use crate::{
     error::{Code, Error},
     http::{
         desk::blocking,
-        json::{Json, Query, Said},
+        json::{self, Json, Query, Said},
         problem::Problem,
         query::{Position, Whole},
         stream::Documents,
@@ -222,6 +222,8 @@ pub(super) struct Claim {
     #[schema(value_type = Option<String>)]
     worker: Option<WorkerId>,
     /// Lease duration, in milliseconds, from one second to one hour: without a heartbeat for this long, the step is given to another worker.
+    #[serde(default, alias = "lease", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     lease_ms: Option<u64>,
 }
 
@@ -346,6 +348,9 @@ pub(super) async fn finish(
     });
     let (index, agent) = found.await?;
     who.check_agent(&agent)?;
+    if who.bound.as_ref().is_some_and(|bound| bound.step.index != index) {
+        return Err(Error::new(Code::Forbidden, "the token is for an attempt at another step").into());
+    }
     let outcome = match (finish.result, finish.error) {
         (result, None) => {
             let bytes = result.unwrap_or(Value::Null).to_string().into_bytes();

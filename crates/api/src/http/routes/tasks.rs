@@ -6,13 +6,14 @@ use crate::{
     flow,
     http::{
         bulk,
-        json::{Json, Query, Said},
+        json::{self, Json, Query, Said},
         principal::Principal,
         problem::Problem,
         query::{Position, Whole},
         stream::Documents,
         unread::Bounded,
     },
+    time,
     view::{
         self, Results,
         document::{Document, Form},
@@ -34,6 +35,7 @@ use relaymesh_core::{
     op::{CancelMode, Scope},
     task::{
         Status, TaskRows,
+        key::{GivenKey, KeyError},
         request::{Request, RetryRequest},
         spec::IdempotencyKey,
     },
@@ -78,31 +80,64 @@ pub(in crate::http) struct Submitted {
     #[schema(value_type = Option<Object>)]
     retry: Option<RetryRequest>,
     /// Time limit of one attempt, in milliseconds; only with `agent`.
+    #[serde(default, alias = "timeout", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     timeout_ms: Option<u64>,
-    /// Idempotency key: a second submit with this key returns the same task. Same as the header `Idempotency-Key`.
-    #[schema(value_type = Option<String>)]
-    key: Option<Name>,
+    /// Idempotency key: a second submit with this key returns the same task. Same as the header `Idempotency-Key`. Any visible text of up to
+    /// 255 characters; quotes around it do not count.
+    #[schema(min_length = 1, example = "order:7")]
+    key: Option<String>,
     /// Request id, as an idempotency key: repeat it when you repeat the submit.
     #[schema(value_type = Option<String>)]
     request_id: Option<RequestId>,
+    /// Run again even if an equal request was submitted before; excludes `key` and `request_id`. A repeated submit with `new` runs once more: to
+    /// be able to repeat one whose answer was lost, send a `key` of its own instead.
+    #[serde(default)]
+    new: bool,
 }
 
 impl Submitted {
+    /// A flow without an input.
+    pub(super) fn of(flow: Request, namespace: Option<Name>) -> Self {
+        Self {
+            namespace,
+            agent: None,
+            flow: Some(flow),
+            input: None,
+            input_hash: None,
+            name: None,
+            priority: None,
+            retry: None,
+            timeout_ms: None,
+            key: None,
+            request_id: None,
+            new: false,
+        }
+    }
+
+    /// The same in this namespace, unless it names one.
+    pub(super) fn within(self, namespace: Option<Name>) -> Self {
+        Self { namespace: self.namespace.or(namespace), ..self }
+    }
+
     /// The command, checked as far as it can be before it is on the log.
     pub(in crate::http) fn prepare(
         self,
         principal: &Principal,
-        header: Option<Name>,
+        header: Option<GivenKey>,
         agents: &Agents,
         settings: &Settings,
     ) -> Result<Submit, Error> {
         let namespace = principal.namespace(self.namespace.clone())?;
-        let key = match (header, &self.key, self.request_id) {
-            (None, None, None) => None,
-            (Some(key), None, None) => Some(IdempotencyKey::Given(key)),
-            (None, Some(key), None) => Some(IdempotencyKey::Given(key.clone())),
-            (None, None, Some(id)) => Some(IdempotencyKey::RequestId(id)),
-            _ => return Err(Error::new(Code::Usage, "give one of Idempotency-Key, `key` and `request_id`")),
+        let given = self.key.as_deref().map(|text| text.parse::<GivenKey>()).transpose();
+        let given = given.map_err(|error| Error::new(Code::Usage, format!("`key`: {error}")))?;
+        let key = match (header, given, self.request_id, self.new) {
+            (None, None, None, false) => None,
+            (Some(key), None, None, false) | (None, Some(key), None, false) => Some(IdempotencyKey::Given(key)),
+            (None, None, Some(id), false) => Some(IdempotencyKey::RequestId(id)),
+            // A key that no other submit has.
+            (None, None, None, true) => Some(IdempotencyKey::RequestId(RequestId::new(time::now_ms(), rand::random()))),
+            _ => return Err(Error::new(Code::Usage, "give one of Idempotency-Key, `key`, `request_id` and `new`")),
         };
         let request = self.request(agents)?;
         let prepared = flow::prepare(
@@ -271,15 +306,15 @@ pub(in crate::http) fn accepted(answer: &Answer) -> Option<Value> {
 }
 
 /// The key in the header, if there is one.
-pub(super) fn key(headers: &HeaderMap) -> Result<Option<Name>, Error> {
-    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().and_then(|text| text.trim_matches('"').parse().ok());
-    key.map(Some).ok_or_else(|| {
-        Error::new(
-            Code::Usage,
-            "an Idempotency-Key is 1 to 64 of a-z A-Z 0-9 . _ - and starts with a letter, a digit or _",
-        )
-    })
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<GivenKey>, Error> {
+    let refused = |why: String| Error::new(Code::Usage, format!("Idempotency-Key: {why}"));
+    let mut all = headers.get_all("idempotency-key").iter();
+    let Some(value) = all.next() else { return Ok(None) };
+    if all.next().is_some() {
+        return Err(refused("the header occurs twice".to_owned()));
+    }
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| refused("the header is not UTF-8".to_owned()))?;
+    text.parse().map(Some).map_err(|error: KeyError| refused(error.to_string()))
 }
 
 /// Submits many tasks, one JSON object per line. Each line is answered by a line with its number as soon as it is durable.
@@ -287,9 +322,14 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<Name>, Error> {
     post, path = "/tasks/bulk", tag = "tasks", request_body(content = String, content_type = "application/x-ndjson"),
     security(("token" = ["rw"])), responses((status = 200, content_type = "application/x-ndjson", body = String)),
 )]
-pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Response {
-    let answers = bulk::submit(house.0.clone(), who.0, request.into_body());
-    ([(header::CONTENT_TYPE, "application/x-ndjson")], Extension(Bounded), Body::from_stream(answers)).into_response()
+pub(super) async fn bulk(house: State, who: Who, request: HttpRequest) -> Result<Response, Problem> {
+    let expects = request.headers().contains_key(header::EXPECT);
+    let mut body = request.into_body();
+    // "100 Continue" is sent when the body is asked for, unless the answer has begun. Such a client sends nothing before it, so its first part comes first.
+    let first = if expects { json::next(&mut body).await? } else { None };
+    let answers = bulk::submit(house.0.clone(), who.0, (first, body));
+    let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    Ok((headers, Extension(Bounded), Body::from_stream(answers)).into_response())
 }
 
 /// Shows a task with its steps. Results up to 64 KiB are in the answer, as far as they have 1 MiB together; a longer one is named by

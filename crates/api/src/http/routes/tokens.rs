@@ -5,7 +5,7 @@ use crate::{
     error::{Code, Error},
     http::{
         desk::blocking,
-        json::{Json, Said},
+        json::{self, Json, Said},
         principal::Principal,
     },
     view::{schema::TokenList, token},
@@ -52,6 +52,8 @@ pub(super) struct Create {
     #[schema(value_type = Option<String>)]
     agent: Option<Name>,
     /// Lifetime in milliseconds; by default, unlimited.
+    #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
 }
 
@@ -114,6 +116,8 @@ pub(super) struct Begun {
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotate {
     /// Time for which the old token stays valid, in milliseconds; by default, one day.
+    #[serde(default, alias = "overlap", deserialize_with = "json::duration")]
+    #[schema(value_type = Option<json::Millis>)]
     overlap_ms: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use relaymesh_core::{
     id::{RequestId, TaskId},
     name::Name,
     op::CancelMode,
-    task::{Status, request::Request, spec::IdempotencyKey},
+    task::{Status, key::GivenKey, request::Request, spec::IdempotencyKey},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'a Name>,
+    key: Option<&'a GivenKey>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<RequestId>,
 }

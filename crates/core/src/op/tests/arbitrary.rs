@@ -370,7 +370,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     let key = prop_oneof![
         hash().prop_map(IdempotencyKey::Request),
         any::<[u8; 16]>().prop_map(|bytes| IdempotencyKey::RequestId(RequestId::from_bytes(bytes))),
-        name().prop_map(IdempotencyKey::Given),
+        name().prop_map(|name| IdempotencyKey::Given(name.into())),
     ];
     (name(), key, hash(), any::<u128>(), option::of(content()), vec(step(), 0..4)).prop_map(
         |(name, key, fingerprint, trace_id, input, steps)| Schedule { name, key, fingerprint, trace_id, input, steps },

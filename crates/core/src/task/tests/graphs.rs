@@ -159,7 +159,7 @@ fn a_refused_submit_leaves_no_task_and_a_second_submit_changes_nothing() {
     let mut world = World::new([step("a")]);
     let schedule = crate::task::spec::Schedule {
         name: name("other"),
-        key: crate::task::spec::IdempotencyKey::Given(name("other")),
+        key: crate::task::spec::IdempotencyKey::Given(name("other").into()),
         fingerprint: crate::hash::Hash::default(),
         trace_id: 0,
         input: None,

@@ -26,7 +26,7 @@ fn equal_keys_have_equal_bytes_and_no_others() {
 
 #[test]
 fn bytes_that_are_no_key_are_refused() {
-    for bytes in [&[][..], &[0], &[0; 32], &[1; 16], &[1; 18], &[2], &[2, 0xff], &[2, b'/'], &[3, 1]] {
+    for bytes in [&[][..], &[0], &[0; 32], &[1; 16], &[1; 18], &[2], &[2, 0xff], &[2, b'"'], &[2, b'\n'], &[3, 1]] {
         assert_eq!(IdempotencyKey::from_bytes(bytes), None, "{bytes:?}");
     }
 }

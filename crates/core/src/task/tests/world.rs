@@ -109,7 +109,7 @@ impl World {
             Self { rows: None, effects: Vec::new(), now_ms: 1_000_000, clock: HlcClock::new(here()), seq: 0 };
         let schedule = Schedule {
             name: name("task"),
-            key: IdempotencyKey::Given(name("key")),
+            key: IdempotencyKey::Given(name("key").into()),
             fingerprint: Hash::default(),
             trace_id: 7,
             input: None,

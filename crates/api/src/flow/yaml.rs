@@ -12,11 +12,14 @@ const NODES_MAX: usize = 200_000;
 const DEPTH_MAX: usize = 64;
 const ALIASES_MAX: usize = 1_000;
 
+/// 2^63: no integer that fits becomes a double from here on.
+const I64_BOUND: f64 = 9_223_372_036_854_775_808.0;
+
 /// Where to see what a flow looks like.
 const EXAMPLE: &str = "a flow is a mapping with `name` and `steps`: `relaymesh flow --help` shows one";
 
 /// Reads the request.
-pub(super) fn parse(text: &str) -> Result<Request, Error> {
+pub fn parse(text: &str) -> Result<Request, Error> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,
@@ -68,11 +71,11 @@ fn check_rounded(request: &Request, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The magnitudes (as bits) of the doubles that no smaller check refuses, see `relaymesh_core::canonical`.
+/// The magnitudes (as bits) of the doubles that may have been integers of too many digits.
 fn large_doubles(value: &Value, found: &mut BTreeSet<u64>) {
     match value {
         Value::Number(number) => {
-            let double = number.as_f64().map(f64::abs).filter(|double| number.is_f64() && *double >= 1e21);
+            let double = number.as_f64().map(f64::abs).filter(|double| number.is_f64() && *double >= I64_BOUND);
             found.extend(double.map(f64::to_bits));
         }
         Value::Array(items) => items.iter().for_each(|item| large_doubles(item, found)),
