@@ -103,9 +103,9 @@ impl Redactor {
                 |verdict: &Verdict| matches!(verdict, Verdict::Begun(length) if *length >= PATTERN_BYTES_MIN);
             let gone = match self.first(at, is_begun) {
                 Verdict::Begun(_) => Some(self.held.len()),
-                _ => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_))) {
+                Verdict::No | Verdict::Whole(_) => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_))) {
                     Verdict::Whole(end) => Some(end),
-                    _ => None,
+                    Verdict::No | Verdict::Begun(_) => None,
                 },
             };
             match gone {
@@ -151,10 +151,9 @@ impl Redactor {
             found.all.iter().flat_map(|reading| &self.beginning[usize::from(reading.bytes()[0])]).copied().collect();
         all.sort_unstable();
         all.dedup();
-        match verdicts(&all) {
-            Verdict::No if found.is_cut && is_wanted(&Verdict::Begun(0)) => Verdict::Begun(0),
-            verdict => verdict,
-        }
+        let verdict = verdicts(&all);
+        let is_open = matches!(verdict, Verdict::No) && found.is_cut && is_wanted(&Verdict::Begun(0));
+        if is_open { Verdict::Begun(0) } else { verdict }
     }
 }
 

@@ -48,10 +48,10 @@ pub(crate) fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> io::Resul
 }
 
 fn fields<T: Serialize>(what: &T) -> io::Result<Map<String, Value>> {
-    match serde_json::to_value(what)? {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(damaged("it is not an object".to_owned())),
-    }
+    let Value::Object(fields) = serde_json::to_value(what)? else {
+        return Err(damaged("it is not an object".to_owned()));
+    };
+    Ok(fields)
 }
 
 /// Over what was understood, not over the bytes: spaces do not count.
