@@ -103,7 +103,8 @@ impl Redactor {
                 |verdict: &Verdict| matches!(verdict, Verdict::Begun(length) if *length >= PATTERN_BYTES_MIN);
             let gone = match self.first(at, is_begun) {
                 Verdict::Begun(_) => Some(self.held.len()),
-                Verdict::No | Verdict::Whole(_) => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_))) {
+                Verdict::No | Verdict::Whole(_) => match self.first(at, |verdict| matches!(verdict, Verdict::Whole(_)))
+                {
                     Verdict::Whole(end) => Some(end),
                     Verdict::No | Verdict::Begun(_) => None,
                 },
