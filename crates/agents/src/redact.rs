@@ -152,10 +152,9 @@ impl Redactor {
             found.all.iter().flat_map(|reading| &self.beginning[usize::from(reading.bytes()[0])]).copied().collect();
         all.sort_unstable();
         all.dedup();
-        match verdicts(&all) {
-            Verdict::No if found.is_cut && is_wanted(&Verdict::Begun(0)) => Verdict::Begun(0),
-            verdict @ (Verdict::No | Verdict::Whole(_) | Verdict::Begun(_)) => verdict,
-        }
+        let verdict = verdicts(&all);
+        let is_open = matches!(verdict, Verdict::No) && found.is_cut && is_wanted(&Verdict::Begun(0));
+        if is_open { Verdict::Begun(0) } else { verdict }
     }
 }
 

@@ -97,7 +97,7 @@ fn slash(text: &[u8], at: usize) -> Result<Option<usize>, Cut> {
             for _ in 0..DEPTH_MAX {
                 match reading {
                     Some(percent_sign) if percent_sign.bytes() == b"%" => reading = percent(text, percent_sign.next)?,
-                    _ => break,
+                    Some(_) | None => break,
                 }
             }
             Ok(reading.filter(|reading| reading.bytes() == b"\\").map(|reading| reading.next))

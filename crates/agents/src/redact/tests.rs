@@ -214,6 +214,24 @@ proptest! {
         prop_assert_eq!(in_pieces(&secrets(&[&text]), &printed, length), "<***>", "{}", printed);
     }
 
+    /// Any bytes: nothing panics, and it does not matter where the pieces end.
+    #[test]
+    fn pieces_of_any_bytes_make_the_same_whole(
+        parts in prop::collection::vec(prop_oneof![
+            prop::collection::vec(any::<u8>(), 1..8),
+            prop::sample::select(vec!["s3cr3t-", "value", "\\\\", "\\u00", "%5C", "%25", "&amp;", "&#x", "\\ud83d", "\\u{1"])
+                .prop_map(|part| part.as_bytes().to_vec()),
+        ], 0..20),
+        length in 1_usize..20,
+    ) {
+        let (known, bytes) = (secrets(&["s3cr3t-value", "\\é%value&s3"]), parts.concat());
+        let mut redactor = Redactor::new(&known);
+        let whole = redactor.whole(&bytes);
+        let mut pieces: Vec<u8> = bytes.chunks(length).flat_map(|piece| redactor.take_in(piece)).collect();
+        pieces.extend(redactor.finish());
+        prop_assert_eq!(pieces, whole);
+    }
+
     /// What holds no secret comes out as it went in.
     #[test]
     fn other_text_is_left_alone(text in r#"[a-f%&\\;u0-9+"{}é]{0,60}"#, length in 1_usize..20) {

@@ -107,10 +107,10 @@ impl State {
             (None, None) if newest_ms > 0 => newest_ms.min(wall_ms),
             (None, None) => wall_ms,
         };
-        let agreed_ms = match kept {
-            _ if wall_ms <= age_ms.saturating_add(UNCONFIRMED_AHEAD_MS) => 0,
-            Some(kept) if kept.agreed_ms > 0 => kept.agreed_ms_at(certain_ms, look),
-            Some(_) | None => 1,
+        let is_ahead = wall_ms > age_ms.saturating_add(UNCONFIRMED_AHEAD_MS);
+        let agreed_ms = match kept.filter(|kept| kept.agreed_ms > 0) {
+            Some(kept) if is_ahead => kept.agreed_ms_at(certain_ms, look),
+            Some(_) | None => u64::from(is_ahead),
         };
         let is_believed = agreed_ms == 0 || agreed_ms >= AGREED_MS;
         let age_ms = if is_believed { age_ms.max(wall_ms) } else { age_ms };
