@@ -142,7 +142,10 @@ fn shell(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
 }
 
-const ENCODERS: [(&str, fn(&str) -> String); 9] = [
+/// How something prints a text, and its name.
+type Encoder = (&'static str, fn(&str) -> String);
+
+const ENCODERS: [Encoder; 9] = [
     ("as it is", str::to_owned),
     ("json", json),
     ("python", python),
