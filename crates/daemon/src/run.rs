@@ -138,8 +138,8 @@ impl Daemon {
         let begun = RecoveryPoint::begin(&home.root, &head);
         let (recovery, last_stop) = begun.map_err(|error| failed("write its recovery point", &error))?;
         let listening = http::bind(&loaded.settings, &home.root, &log)?;
-        let socket = Endpoint::socket(&home.root, &node.to_string())
-            .map_err(|error| failed("choose a path for its socket", &error))?;
+        let socket = Endpoint::socket(&home.root, &node.to_string());
+        let socket = socket.map_err(|error| failed("choose a path for its socket", &error))?;
         let (stop, stops) = mpsc::channel();
         let last = Arc::new(Mutex::new(Last::default()));
         let counts = Arc::new(Counts::default());
@@ -185,15 +185,7 @@ impl Daemon {
         let sweeping = spawn("upkeep", move || {
             upkeep::run(&root, &handle, &caller, (&files.live, &files.clock, &files.log), &received)
         })?;
-        let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
-        let endpoint = Endpoint { pid, version, socket: socket.clone(), http: url.clone() };
-        endpoint.write(&home.root).map_err(|error| failed("write daemon.json", &error))?;
-        let at = json!({ "pid": endpoint.pid, "root": home.root, "socket": socket, "url": url, "version": endpoint.version });
-        log.say(Level::Info, "up", at);
-        notify::tell("READY=1");
-        if manner.is_child {
-            tell_parent(&Birth::Ready { pid: endpoint.pid });
-        }
+        announce(home, manner, &log, (&socket, url))?;
         let (root, upkeep) = (home.root.clone(), (errands, sweeping));
         Ok(Self { session, recovery, root, socket, log, stops, carriers, http, traces, upkeep, io })
     }
@@ -243,6 +235,21 @@ impl Daemon {
         finished?;
         removed.map_err(|error| failed("remove its socket", &error))
     }
+}
+
+/// Says that the daemon is up: to commands, to the log, to the service manager and to the process that started it.
+fn announce(home: &Home, manner: &Manner, log: &Log, (socket, url): (&Path, Option<String>)) -> Result<(), Error> {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let endpoint = Endpoint { pid: std::process::id(), version, socket: socket.to_owned(), http: url.clone() };
+    endpoint.write(&home.root).map_err(|error| failed("write daemon.json", &error))?;
+    let at =
+        json!({ "pid": endpoint.pid, "root": home.root, "socket": socket, "url": url, "version": endpoint.version });
+    log.say(Level::Info, "up", at);
+    notify::tell("READY=1");
+    if manner.is_child {
+        tell_parent(&Birth::Ready { pid: endpoint.pid });
+    }
+    Ok(())
 }
 
 /// Opens the store, or makes it.

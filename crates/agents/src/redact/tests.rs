@@ -142,9 +142,10 @@ fn shell(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
 }
 
-type Encoder = fn(&str) -> String;
+/// How something prints a text, and its name.
+type Encoder = (&'static str, fn(&str) -> String);
 
-const ENCODERS: [(&str, Encoder); 9] = [
+const ENCODERS: [Encoder; 9] = [
     ("as it is", str::to_owned),
     ("json", json),
     ("python", python),

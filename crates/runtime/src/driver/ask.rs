@@ -4,10 +4,7 @@
 //! kill may come between the claim and the question, so after a restart it is asked again: the question's name follows from the
 //! attempt, and the same question twice is one.
 
-use super::{
-    command::{Error, Letter},
-    engine::Engine,
-};
+use super::{command::Letter, engine::Engine, error::Error};
 use crate::world::{Alert, Hold, Outcome, World};
 use relaymesh_core::{
     content::Media,

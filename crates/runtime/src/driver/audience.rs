@@ -4,8 +4,9 @@
 //! another one.
 
 use super::{
-    command::{Answer, Error, Reply},
+    command::{Answer, Reply},
     effects,
+    error::Error,
     event::{Event, Posted},
 };
 use relaymesh_core::{

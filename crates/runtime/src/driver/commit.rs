@@ -2,9 +2,10 @@
 
 use super::{
     ask::Question,
-    command::{Error, Reply},
+    command::Reply,
     effects::{Effects, Start},
     engine::Engine,
+    error::Error,
     pipeline::{After, Decided, Lost},
 };
 use crate::world::{Alert, Finished, Hold, Outcome, Work, World};

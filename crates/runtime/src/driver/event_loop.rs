@@ -15,8 +15,9 @@
 
 use super::{
     audience::{Follower, Listener, Watcher},
-    command::{Error, Request},
+    command::Request,
     engine::{Config, Engine},
+    error::Error,
     sizes::Sizes,
     timers::earlier,
 };

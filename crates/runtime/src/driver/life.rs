@@ -9,8 +9,9 @@
 
 use super::{
     caller::Caller,
-    command::{Answer, Error, LifeCommand},
+    command::{Answer, LifeCommand},
     engine::Engine,
+    error::Error,
     upkeep::{COMPACT_MAX, Compacted},
 };
 use crate::world::World;

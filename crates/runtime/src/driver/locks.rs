@@ -2,8 +2,9 @@
 
 use super::{
     caller::Caller,
-    command::{Answer, Error, LockCommand},
+    command::{Answer, LockCommand},
     engine::Engine,
+    error::Error,
 };
 use crate::world::World;
 use relaymesh_core::{

@@ -5,8 +5,9 @@
 
 use super::{
     caller::Caller,
-    command::{Answer, Delivery, Error, Letter, MessageCommand},
+    command::{Answer, Delivery, Letter, MessageCommand},
     engine::Engine,
+    error::Error,
 };
 use crate::world::{Hold, Outcome, World};
 use relaymesh_core::{

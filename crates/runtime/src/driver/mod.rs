@@ -26,6 +26,7 @@ mod commit;
 mod dispatch;
 mod effects;
 mod engine;
+mod error;
 mod event;
 mod event_loop;
 mod identity;
@@ -57,10 +58,11 @@ mod tests;
 pub use audience::{Audience, Watcher};
 pub use caller::Caller;
 pub use command::{
-    Answer, Command, Delivery, Error, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply, Request,
-    Submit, Until, Within,
+    Answer, Command, Delivery, Letter, LifeCommand, LockCommand, MessageCommand, Recorded, Reply, Request, Submit,
+    Until, Within,
 };
 pub use engine::{Config, Engine};
+pub use error::Error;
 pub use event::{Event, Posted, StepEvent};
 pub use event_loop::{EventLoop, Glance, Next, Turn};
 pub use meter::Meter;

@@ -3,11 +3,7 @@
 //! Which there are is kept in memory, because every submit asks: read at start, changed when a create is decided, and
 //! changed back when the batch that it was decided in is rolled back. Whoever stands on such a batch is rolled back too.
 
-use super::{
-    caller::Caller,
-    command::{Answer, Error},
-    engine::Engine,
-};
+use super::{caller::Caller, command::Answer, engine::Engine, error::Error};
 use crate::world::World;
 use relaymesh_core::{
     id::NamespaceId,

@@ -3,8 +3,9 @@
 
 use super::{
     attempts, audience,
-    command::{Answer, Error, Reply},
+    command::{Answer, Reply},
     effects::Effects,
+    error::Error,
     live, ready,
     said::Said,
 };

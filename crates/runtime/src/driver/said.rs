@@ -4,10 +4,7 @@
 //! goes with its batch until that is durable, so a batch that is rolled back takes it along. The newest are kept; a restart forgets them, and then
 //! the rows decide, for holds that ended before it.
 
-use super::{
-    command::{Answer, Error},
-    engine::Engine,
-};
+use super::{command::Answer, engine::Engine, error::Error};
 use crate::world::World;
 use relaymesh_core::{
     id::{LeaseToken, StepId, TaskId, ThreadId},

@@ -1,6 +1,6 @@
 //! Scopes other than tasks: ops about them, and what falls due in them.
 
-use super::{caller::Caller, command::Error, engine::Engine, pipeline::Open};
+use super::{caller::Caller, engine::Engine, error::Error, pipeline::Open};
 use crate::world::World;
 use relaymesh_core::{
     hlc::Hlc,

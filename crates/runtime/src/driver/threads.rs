@@ -3,8 +3,9 @@
 use super::{
     audience::{Follower, Listener, Watcher},
     caller::Caller,
-    command::{Answer, Command, Error, Request},
+    command::{Answer, Command, Request},
     engine::{Config, Engine},
+    error::Error,
     event::{Event, Posted},
     event_loop::{EventLoop, Glance, Next, Turn},
     meter::Meter,

@@ -3,8 +3,9 @@
 use super::{
     audience::ended,
     caller::Caller,
-    command::{Answer, Command, Error, LifeCommand, Recorded, Reply, Request, Submit, Until, Within},
+    command::{Answer, Command, LifeCommand, Recorded, Reply, Request, Submit, Until, Within},
     engine::Engine,
+    error::Error,
 };
 use crate::world::{Finished, Hold, Outcome, Weighed, World};
 use relaymesh_core::{
