@@ -79,11 +79,10 @@ pub(crate) fn of_output(mut output: Vec<u8>, is_text: bool) -> End {
         match canonical::validate(&output) {
             Ok(()) => return End::Done { media: Media::Json, result: output },
             Err(error) if begins_as_json(&output) => {
-                let error = match error {
-                    canonical::Error::Syntax { message } => {
-                        format!("the result begins like JSON but is not one document: {message}")
-                    }
-                    strict => format!("the result is JSON that programs read differently: {strict}"),
+                let error = if let canonical::Error::Syntax { message } = error {
+                    format!("the result begins like JSON but is not one document: {message}")
+                } else {
+                    format!("the result is JSON that programs read differently: {error}")
                 };
                 return failed(format!("{error}; if it is text, set `result = \"text\"` for the agent"));
             }

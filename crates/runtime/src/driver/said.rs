@@ -110,7 +110,7 @@ impl<R: Reader, W: World> Engine<R, W> {
             history.iter().find(|attempt| attempt.epoch == held.epoch).map(|attempt| attempt.ended_ms)
         });
         let was_said = ended.is_some_and(|at_ms| at_ms <= began_ms) && repeat::was_said_of_task(rows, body);
-        Ok(was_said.then(|| Answer::Done { status: rows.task.status }))
+        Ok(was_said.then_some(Answer::Done { status: rows.task.status }))
     }
 
     fn said_of_message(&mut self, thread: ThreadId, body: &message::Body) -> Result<Option<Answer>, Error> {
