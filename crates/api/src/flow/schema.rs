@@ -43,17 +43,17 @@ pub(super) fn valid(schema: &Value) -> Result<jsonschema::Validator, Error> {
 }
 
 /// Whether what the steps want their results to be like are schemas. With the words to look for in the file.
-pub fn results(request: &Request) -> Result<(), (Error, String)> {
+pub fn results(request: &Request) -> Result<(), (Error, &'static str)> {
     bad_results(request).next().map_or(Ok(()), Err)
 }
 
 /// What the steps want their results to be like, where it is no schema.
-pub fn bad_results(request: &Request) -> impl Iterator<Item = (Error, String)> {
+pub fn bad_results(request: &Request) -> impl Iterator<Item = (Error, &'static str)> {
     request.steps.iter().filter_map(|step| {
         let why = relaymesh_agents::schema::check(step.result_schema.as_ref()?).err()?;
         let said =
             bad_flow(&format!("step `{}`: result_schema: not a valid JSON schema: {}", step.id, beginning(&why)));
-        Some((said.hint("see https://json-schema.org"), "result_schema".to_owned()))
+        Some((said.hint("see https://json-schema.org"), "result_schema"))
     })
 }
 
