@@ -221,7 +221,7 @@ pub struct Error {
     /// Where in a file, if it was in one.
     pub place: Option<Box<Place>>,
     /// Further mistakes that were found with it.
-    pub more: Vec<Error>,
+    pub more: Box<[Error]>,
 }
 
 impl Error {
@@ -229,7 +229,7 @@ impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let hints = code.hints().iter().map(ToString::to_string).collect();
         let over_http = code.hints_over_http().map(ToOwned::to_owned).collect();
-        Self { code, message: message.into(), hints, over_http, place: None, more: Vec::new() }
+        Self { code, message: message.into(), hints, over_http, place: None, more: Box::default() }
     }
 
     /// One more hint, before those of the code, in the words of the command line.

@@ -70,7 +70,7 @@ pub(crate) fn parse(text: String, file: String, is_json: bool, agents: Option<&A
     if let Some(agents) = agents {
         crate::agents::check(&request, agents).map_err(|(step, error)| error.at(agent_place(&text, &file, step)))?;
     }
-    schema::bad_results(&request).next().map_or(Ok(()), |(error, at)| Err(error.at(text_place(&text, &file, &at))))?;
+    schema::bad_results(&request).next().map_or(Ok(()), |(error, at)| Err(error.at(text_place(&text, &file, at))))?;
     Ok(Flow { request, source: Some((file, text)) })
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn check(path: &Path, agents: &Agents, namespace: &Name) -> Result<Fl
     let mut found: Vec<Error> = relaymesh_api::flow::unknown_agents(&request, agents)
         .map(|(step, error)| error.at(agent_place(&text, &file, step)))
         .collect();
-    found.extend(schema::bad_results(&request).map(|(error, at)| error.at(text_place(&text, &file, &at))));
+    found.extend(schema::bad_results(&request).map(|(error, at)| error.at(text_place(&text, &file, at))));
     found.extend(request.mistakes(namespace).into_iter().map(|error| {
         let place = mistake(&error).and_then(|words| text_place(&text, &file, &words));
         refused(&error, &request).at(place)

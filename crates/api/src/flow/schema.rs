@@ -48,12 +48,12 @@ pub fn is_schema(schema: &Value) -> Result<(), Error> {
 }
 
 /// What the steps want their results to be like, where it is no schema. With the words to look for in the file.
-pub fn bad_results(request: &Request) -> impl Iterator<Item = (Error, String)> {
+pub fn bad_results(request: &Request) -> impl Iterator<Item = (Error, &'static str)> {
     request.steps.iter().filter_map(|step| {
         let why = relaymesh_agents::schema::check(step.result_schema.as_ref()?).err()?;
         let said =
             bad_flow(&format!("step `{}`: result_schema: not a valid JSON schema: {}", step.id, beginning(&why)));
-        Some((said.hint("see https://json-schema.org"), "result_schema".to_owned()))
+        Some((said.hint("see https://json-schema.org"), "result_schema"))
     })
 }
 
