@@ -21,19 +21,28 @@ const SEED: &str = "20261117";
 /// What cannot be asked like this: a stream without an end. It has tests of its own.
 const APART: &str = "/events$";
 
-/// What no document can say: whether there is such an agent, whether the steps of a flow refer to each other as they may, and whether the
-/// bytes of an upload have the hash that they should have. A bulk submit answers each line, so its own status says nothing about them.
+/// What no document can say: whether there is such an agent, whether the steps of a flow refer to each other as they may, whether the bytes
+/// of an upload have the hash that they should have, whether a duration that is written with a unit is within the bounds, whether a
+/// text is a flow in YAML, and that content is of one task or thread. A bulk submit answers each line, so its own status says nothing about them.
 const ONLY_THE_DAEMON_KNOWS: &str = r#"
 [[operations]]
-include-operation-id = ["tasks_submit", "flows_submit", "flows_check"]
+include-operation-id = ["tasks_submit"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "5xx"]
+
+[[operations]]
+include-operation-id = ["flows_submit", "flows_check"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "422", "5xx"]
 
 [[operations]]
 include-operation-id = ["tasks_bulk"]
 checks.negative_data_rejection.expected-statuses = ["200", "400", "401", "403", "404", "405", "413", "415", "5xx"]
 
 [[operations]]
-include-operation-id = ["content_upload"]
+include-operation-id = ["locks_acquire", "locks_renew", "steps_claim", "messages_take", "messages_send", "tokens_create", "tokens_rotate"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "5xx"]
+
+[[operations]]
+include-operation-id = ["content_upload", "content_download"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "5xx"]
 "#;
 

@@ -112,18 +112,6 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
     }
 }
 
-/// Milliseconds, or a text such as `30s`, `10m` or `2h`.
-#[derive(serde::Deserialize, utoipa::ToSchema)]
-#[schema(as = Duration)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "only its schema counts")]
-pub(super) enum Millis {
-    /// Milliseconds.
-    Number(u64),
-    /// A number and its unit: `ms`, `s`, `m`, `h` or `d`.
-    Text(String),
-}
-
 /// What stands behind the `?` of a URL.
 pub(super) struct Query<T>(pub(super) T);
 

@@ -36,8 +36,8 @@ def before_call(context, case, kwargs):
 
 
 def plain(value):
-    """A whole number has no fraction: to JSON Schema `1.0` is one, too. One that other readers would round is refused wherever it is."""
-    if isinstance(value, (int, float)) and abs(value) > 2**53 - 1:
+    """A whole number has no fraction: to JSON Schema `1.0` is one, too. One of more than 64 bits is refused wherever it is."""
+    if isinstance(value, (int, float)) and not -(2**63) <= value < 2**64:
         return 0
     if isinstance(value, float) and value.is_integer():
         return int(value)

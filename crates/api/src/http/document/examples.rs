@@ -8,13 +8,16 @@ const MESSAGE: &str = "msg_01M7NG05E3BXGNSWJW7VBSE1Q4";
 const LEASE: &str = "lse_01M7NG05E3BXGNSWJW7VBSE1Q5";
 const WORKER: &str = "wrk_01M7NG05E3BXGNSWJW7VBSE1Q6";
 const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+const FLOW: &str = "name: report\nsteps:\n  - { id: draft, agent: echo, input: { topic: locks } }\n";
 const NOW_MS: u64 = 1_794_400_000_000;
 
 /// Adds those of an operation.
 pub(super) fn add(operation: &str, definition: &mut Value) {
     if let Some(example) = request(operation) {
         let content = definition["requestBody"]["content"].as_object_mut();
-        content.into_iter().flatten().for_each(|(_, media)| media["example"] = example.clone());
+        for (kind, media) in content.into_iter().flatten() {
+            media["example"] = if kind == "application/yaml" { json!(FLOW) } else { example.clone() };
+        }
     }
     for (status, answer) in definition["responses"].as_object_mut().into_iter().flatten() {
         let Some(example) = success(operation).filter(|_| status.starts_with('2')) else { continue };

@@ -15,6 +15,15 @@ use relaymesh_core::{
 use relaymesh_runtime::settings::history::ENTRIES_MAX;
 use serde_json::{Value, json};
 
+/// What nobody sees in a key, as part of a pattern.
+const INVISIBLE: &str = r"\u0000-\u001f\u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff";
+/// Everything but what is visible in ASCII, and a space.
+const NOT_ASCII: &str = r"\u0000-\u001f\u007f-\uffff";
+/// One backslash, in a pattern.
+const BACKSLASH: &str = r"\\";
+/// A number with its unit.
+const DURATION: &str = "^ *([0-9]{1,15}|[0-9]{1,8} *(ms|s|m|h|d)) *$";
+
 /// What a value looks like.
 #[derive(Debug, Clone, Copy)]
 enum Form {
@@ -22,8 +31,8 @@ enum Form {
     Name,
     /// An idempotency key.
     Key,
-    /// The same as a header, where quotes around it do not count.
-    QuotedKey,
+    /// The same as a header.
+    HeaderKey,
     /// An id with this prefix.
     Id(&'static str),
     /// An id with one of these prefixes.
@@ -36,6 +45,8 @@ enum Form {
     Kinds,
     /// A text of this pattern, such as this.
     Text(&'static str, &'static str),
+    /// Milliseconds within these bounds, as a number or as a text with a unit.
+    Duration(u64, u64),
     /// One of these: the name of an enumeration.
     OneOf(&'static str),
     /// A whole number.
@@ -88,7 +99,7 @@ const FORMS: &[(&str, &str, Form)] = &[
     ("", "key", Form::Key),
     ("LockRequest", "key", Form::Text(LOCK_KEY, "src/**")),
     ("Lock", "key", Form::Text(LOCK_KEY, "src/**")),
-    ("", "Idempotency-Key", Form::QuotedKey),
+    ("", "Idempotency-Key", Form::HeaderKey),
     ("AuditEntry", "source", Form::Name),
     ("audit_query", "source", Form::Name),
     ("Approval", "source", Form::Name),
@@ -170,11 +181,14 @@ const FORMS: &[(&str, &str, Form)] = &[
     ("settings_history", "limit", Form::Whole(1, ENTRIES_MAX as u64)),
     ("tasks_submit", "wait_ms", Form::Whole(0, WAIT_MS_MAX)),
     ("tasks_wait", "timeout_ms", Form::Whole(0, WAIT_MS_MAX)),
-    ("TakeRequest", "lease_ms", Form::Whole(0, LEASE_MS_MAX)),
-    ("StepClaim", "lease_ms", Form::Whole(1_000, 3_600_000)),
-    ("LockRequest", "ttl_ms", Form::Whole(TTL_MS_MIN, TTL_MS_MAX)),
-    ("LockProof", "ttl_ms", Form::Whole(TTL_MS_MIN, TTL_MS_MAX)),
-    ("NewMessage", "ttl_ms", Form::Whole(1, WHOLE_MAX)),
+    ("TakeRequest", "lease_ms", Form::Duration(0, LEASE_MS_MAX)),
+    ("StepClaim", "lease_ms", Form::Duration(1_000, 3_600_000)),
+    ("LockRequest", "ttl_ms", Form::Duration(TTL_MS_MIN, TTL_MS_MAX)),
+    ("LockProof", "ttl_ms", Form::Duration(TTL_MS_MIN, TTL_MS_MAX)),
+    ("NewMessage", "ttl_ms", Form::Duration(1, WHOLE_MAX)),
+    ("NewToken", "ttl_ms", Form::Duration(0, WHOLE_MAX)),
+    ("TokenRotation", "overlap_ms", Form::Duration(0, WHOLE_MAX)),
+    ("TaskSubmission", "timeout_ms", Form::Duration(0, WHOLE_MAX)),
     ("NewMessage", "max_deliveries", Form::Whole(1, DELIVERIES_MAX as u64)),
     // Texts of people and programs, and secrets: any
     ("", "reason", Form::Free),
@@ -203,8 +217,9 @@ impl Form {
         let example = |prefixes: &[&str]| format!("{}{ULID_EXAMPLE}", prefixes.first().copied().unwrap_or_default());
         Some(match self {
             Self::Name => (format!("^{NAME}$"), "team-a".to_owned()),
-            Self::Key => (format!("^{NAME}$"), "order-7".to_owned()),
-            Self::QuotedKey => (format!("^\"*{NAME}\"*$"), "order-7".to_owned()),
+            Self::Key => (given_key(INVISIBLE, INVISIBLE), "order-7".to_owned()),
+            // Bytes beyond ASCII are UTF-8, which few clients write in a header.
+            Self::HeaderKey => (given_key(NOT_ASCII, NOT_ASCII), "order-7".to_owned()),
             Self::Id(prefix) => (format!("^{prefix}{ULID}$"), example(&[prefix])),
             Self::AnyId(prefixes) => (format!("^{}$", any(prefixes)), example(prefixes)),
             Self::Ids(prefixes, max) => {
@@ -220,7 +235,7 @@ impl Form {
                 (format!("^(?:{kinds})(?:,(?:{kinds}))*$"), "ScheduleJob,CompleteJob".to_owned())
             }
             Self::Text(pattern, example) => (pattern.to_owned(), example.to_owned()),
-            Self::OneOf(_) | Self::Whole(..) | Self::Free => return None,
+            Self::OneOf(_) | Self::Whole(..) | Self::Duration(..) | Self::Free => return None,
         })
     }
 }
@@ -255,7 +270,12 @@ fn value(owner: &str, name: &str, schema: &mut Value) {
         return value(owner, name, &mut schema["items"]);
     }
     if is(schema, "integer") {
-        return whole(form(owner, name), schema);
+        let form = form(owner, name);
+        whole(form, schema);
+        if let Some(Form::Duration(..)) = form {
+            or_text(schema);
+        }
+        return;
     }
     if !is(schema, "string") {
         return;
@@ -282,10 +302,35 @@ fn whole(form: Option<Form>, schema: &mut Value) {
         return;
     }
     let most = if is_short { u64::from(u32::MAX) } else { WHOLE_MAX };
-    let (min, max) = if let Some(Form::Whole(min, max)) = form { (min, max) } else { (0, most) };
+    let (min, max) =
+        if let Some(Form::Whole(min, max) | Form::Duration(min, max)) = form { (min, max) } else { (0, most) };
     schema["format"] = json!("int64");
     schema["minimum"] = json!(min);
     schema["maximum"] = json!(max);
+}
+
+/// A duration may be a text with a unit, too. Whether that is within the bounds no pattern can say.
+fn or_text(schema: &mut Value) {
+    let about = schema.as_object_mut().and_then(|fields| fields.remove("description"));
+    let mut ways = vec![schema.take(), json!({ "type": "string", "pattern": DURATION, "examples": ["10m"] })];
+    if is(&ways[0], "null") {
+        ways[0]["type"] = json!("integer");
+        ways.push(json!({ "type": "null" }));
+    }
+    *schema = json!({ "anyOf": ways });
+    if let Some(about) = about {
+        schema["description"] = about;
+    }
+}
+
+/// A key of the caller's own, bare or in quotes: up to 255 of the characters that are not among these, of which spaces at either end do not count.
+fn given_key(not_bare: &str, not_quoted: &str) -> String {
+    let bare = format!("[^\" {not_bare}](?:[^{not_bare}]{{0,253}}[^ {not_bare}])?");
+    let plain = format!("[^\" {BACKSLASH}{not_quoted}]");
+    let escaped = format!("{BACKSLASH}[\"{BACKSLASH}]");
+    let any = format!("(?: |{plain}|{escaped})");
+    let quoted = format!("\" *(?:{plain}|{BACKSLASH}{BACKSLASH})(?:{any}{{0,253}}(?:{plain}|{escaped}))? *\"");
+    format!("^ *(?:{bare}|{quoted}) *$")
 }
 
 /// Whether the values may be of this type.

@@ -72,7 +72,6 @@ pub(super) struct Acquire {
     token: Option<LeaseToken>,
     /// Duration of the lock, in milliseconds; excludes `for`.
     #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// What the lock is for: 30 seconds for `edit` (the default), 5 minutes for `long`.
     r#for: Option<LockFor>,
@@ -113,7 +112,6 @@ pub(super) struct Held {
     held: String,
     /// Duration from now, in milliseconds (only for renew); excludes `for`.
     #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// What the lock is for (only for renew): 30 seconds for `edit` (the default), 5 minutes for `long`.
     r#for: Option<LockFor>,

@@ -65,7 +65,6 @@ pub(super) struct Sent {
     priority: Option<Priority>,
     /// Lifetime in milliseconds; then the message expires.
     #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
     /// Maximum number of deliveries.
     max_deliveries: Option<u32>,
@@ -141,7 +140,6 @@ pub(super) struct Take {
     namespace: Option<Name>,
     /// Lease duration, in milliseconds; then the message is delivered again.
     #[serde(default, alias = "lease", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     lease_ms: Option<u64>,
     /// Thread of `message`.
     #[schema(value_type = Option<String>)]

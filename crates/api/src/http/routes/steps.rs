@@ -223,7 +223,6 @@ pub(super) struct Claim {
     worker: Option<WorkerId>,
     /// Lease duration, in milliseconds, from one second to one hour: without a heartbeat for this long, the step is given to another worker.
     #[serde(default, alias = "lease", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     lease_ms: Option<u64>,
 }
 

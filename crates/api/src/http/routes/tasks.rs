@@ -81,7 +81,6 @@ pub(in crate::http) struct Submitted {
     retry: Option<RetryRequest>,
     /// Time limit of one attempt, in milliseconds; only with `agent`.
     #[serde(default, alias = "timeout", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     timeout_ms: Option<u64>,
     /// Idempotency key: a second submit with this key returns the same task. Same as the header `Idempotency-Key`. Any visible text of up to
     /// 255 characters; quotes around it do not count.

@@ -53,7 +53,6 @@ pub(super) struct Create {
     agent: Option<Name>,
     /// Lifetime in milliseconds; by default, unlimited.
     #[serde(default, alias = "ttl", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     ttl_ms: Option<u64>,
 }
 
@@ -117,7 +116,6 @@ pub(super) struct Begun {
 pub(super) struct Rotate {
     /// Time for which the old token stays valid, in milliseconds; by default, one day.
     #[serde(default, alias = "overlap", deserialize_with = "json::duration")]
-    #[schema(value_type = Option<json::Millis>)]
     overlap_ms: Option<u64>,
 }
 
