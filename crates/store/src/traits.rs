@@ -123,9 +123,9 @@ pub trait Reader: Send + 'static {
         namespace: &Name,
         queue: Queue,
         now_ms: u64,
-        after: Option<(u64, StepKey)>,
+        after: Option<Due>,
         limit: usize,
-    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error>;
+    ) -> Result<(Vec<Due>, Option<Due>), Error>;
 
     /// Tasks that ended up to `until_ms`, longest ended first, then by key; those after the given one.
     fn ended(&mut self, until_ms: u64, after: Option<(u64, u64)>, limit: usize) -> Result<Vec<(u64, u64)>, Error>;
@@ -166,6 +166,9 @@ pub trait Reader: Send + 'static {
     /// How many tasks and steps there are: for checks, not for hot paths.
     fn counts(&mut self) -> Result<(u64, u64), Error>;
 }
+
+/// When a step is due in a queue, and which it is.
+pub type Due = (u64, StepKey);
 
 /// Where a step waits for something to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
