@@ -191,7 +191,7 @@ fn a_long_input_is_taken_and_one_that_is_too_long_is_refused() {
     exit 4
     --- stdout
     --- stderr
-    error[too_long] RM0019: longer.json is longer than 10485760 bytes
+    error[too_long] RM0019: the content has 10485761 bytes; the maximum is 10485760
       hint: put it into a file that the agent can read, and pass its path
       page: docs/reference/errors.md#too_long
     ");

@@ -18,7 +18,7 @@ use relaymesh_core::{
     task::{Status, Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
+    Content, ContentKey, Day, Due, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
     StoredOp, TaskFilter, traffic::Kept,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -203,9 +203,9 @@ impl Reader for SqliteReader {
         namespace: &Name,
         queue: Queue,
         now_ms: u64,
-        after: Option<(u64, StepKey)>,
+        after: Option<Due>,
         limit: usize,
-    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+    ) -> Result<(Vec<Due>, Option<Due>), Error> {
         let now = columns::time(now_ms).min(i64::MAX - 1);
         self.at_one_moment(|connection| {
             let mut page = due(connection, queue, now, after, limit)?;

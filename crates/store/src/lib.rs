@@ -34,4 +34,4 @@ pub use proven::Proven;
 pub use saved::{Saved, StepChange};
 pub use scope::{SavedScope, ScopePut};
 pub use spend::{Day, Spend};
-pub use traits::{Queue, Reader, Store, TaskFilter};
+pub use traits::{Due, Queue, Reader, Store, TaskFilter};

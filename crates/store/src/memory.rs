@@ -11,7 +11,7 @@ mod state;
 mod traffic;
 
 use crate::{
-    Batch, Blob, Blobs, Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader,
+    Batch, Blob, Blobs, Content, ContentKey, Day, Due, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader,
     Spend, StepKey, Store, StoredOp, TaskFilter, TaskPut,
     scope::{Part, ScopeRow},
     traffic::Kept,
@@ -297,9 +297,9 @@ impl Reader for MemoryReader {
         namespace: &Name,
         queue: Queue,
         now_ms: u64,
-        after: Option<(u64, StepKey)>,
+        after: Option<Due>,
         limit: usize,
-    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+    ) -> Result<(Vec<Due>, Option<Due>), Error> {
         let mut page = self.due(queue, now_ms, after, limit)?;
         let last = page.last().copied().filter(|_| page.len() == limit);
         let state = self.read()?;

@@ -182,7 +182,7 @@ pub trait Reader: Send + 'static {
     fn counts(&mut self) -> Result<(u64, u64), Error>;
 }
 
-/// When a step is due, and which.
+/// When a step is due in a queue, and which it is.
 pub type Due = (u64, StepKey);
 
 /// Where a step waits for something to happen.

@@ -12,7 +12,7 @@ use relaymesh_core::{
     task::{Task, TaskRows, spec::IdempotencyKey},
 };
 use relaymesh_store::{
-    Content, ContentKey, Day, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
+    Content, ContentKey, Day, Due, Error, Head, IdempotencyRow, LeaseConflict, Life, Queue, Reader, Spend, StepKey,
     StoredOp, TaskFilter, memory::MemoryReader, traffic::Kept,
 };
 
@@ -122,9 +122,9 @@ impl Reader for FaultyReader {
         namespace: &Name,
         queue: Queue,
         now_ms: u64,
-        after: Option<(u64, StepKey)>,
+        after: Option<Due>,
         limit: usize,
-    ) -> Result<(Vec<(u64, StepKey)>, Option<(u64, StepKey)>), Error> {
+    ) -> Result<(Vec<Due>, Option<Due>), Error> {
         self.read()?.due_in(namespace, queue, now_ms, after, limit)
     }
 

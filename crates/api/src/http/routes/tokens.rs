@@ -11,7 +11,7 @@ use crate::{
     view::{schema::TokenList, token},
 };
 use axum::extract::Path;
-use relaymesh_core::name::Name;
+use relaymesh_core::{canonical, name::Name};
 use relaymesh_runtime::{
     driver::Caller,
     token::{Grant, Scope},
@@ -63,7 +63,7 @@ pub(super) async fn create(house: State, who: Who, Json(body): Json<Create>) -> 
     let grant = Grant { scope: body.scope, namespaces: body.namespaces, agent: body.agent };
     token::check(&body.name, &grant)?;
     let (now_ms, name, keys) = (house.0.keys.now_ms(), body.name, Arc::clone(&house.0));
-    let until_ms = body.ttl_ms.map(|ttl_ms| now_ms.saturating_add(ttl_ms));
+    let until_ms = body.ttl_ms.map(|ttl_ms| now_ms.saturating_add(ttl_ms).min(canonical::MAX_SAFE_INTEGER));
     let (made_name, scope) = (name.clone(), grant.scope);
     let made =
         blocking(move || keys.keys.change(|tokens| tokens.create(made_name, grant, until_ms, rand::random(), now_ms)));
@@ -127,7 +127,9 @@ pub(super) struct Rotate {
 pub(super) async fn rotate(house: State, who: Who, Path(name): Path<String>, Json(body): Json<Rotate>) -> Answered {
     everywhere(&who)?;
     let (name, keys): (Name, _) = (id(&name)?, Arc::clone(&house.0));
-    let (of, overlap_ms) = (name.clone(), body.overlap_ms.unwrap_or(OVERLAP_MS));
+    // As a time, it is no longer than a number that every program keeps.
+    let overlap_ms = body.overlap_ms.unwrap_or(OVERLAP_MS).min(canonical::MAX_SAFE_INTEGER / 2);
+    let of = name.clone();
     let made =
         blocking(move || keys.keys.change(|tokens| tokens.rotate(&of, rand::random(), overlap_ms, keys.keys.now_ms())));
     let token = made.await?.ok_or_else(|| missing(&name))?;

@@ -3,8 +3,8 @@
 use relaymesh_core::lanes::Priority;
 use relaymesh_store::StepKey;
 
-/// Where a step stands in a queue of the store: when it is due, and which it is.
-pub(in crate::driver) type At = (u64, StepKey);
+/// Where a step stands in a queue of the store.
+pub(in crate::driver) use relaymesh_store::Due as At;
 
 /// Steps of some kind that were left in the store: from where on there may be any, in each lane.
 #[derive(Debug, Default, Clone, Copy)]
