@@ -47,5 +47,5 @@ fn what_operators_ask_and_are_told_has_these_bytes() {
     for said in [Said::Status(Box::new(status)), Said::Metrics("m".to_owned())] {
         frame::append(&Word::Answer { id: 1, result: Ok(said) }, &mut out).unwrap();
     }
-    insta::assert_snapshot!(hex(&out), @"2f00000000010001090130000000000001000000000000000000010000000000000000000000000000000101700703343239000600000000010002016d");
+    insta::assert_snapshot!(hex(&out), @"3200000000010001090130000000000001000000000000000000010000000000000000000000000000000000000101700703343239000600000000010002016d");
 }
