@@ -1,7 +1,7 @@
 //! Taking secrets out of what a process says, as it says it.
 //!
 //! Output comes in pieces, and a secret may lie across two of them. So the end of a piece is held back as long as it may be the
-//! beginning of a secret, and not a byte longer: whoever follows the output sees it at once. A secret is found however it is escaped
+//! beginning of a secret, and not a byte longer: a reader of the output sees it at once. A secret is found however it is escaped
 //! (`escape.rs`: JSON of any language, percent-encoding, HTML, a shell, and these in each other), in base64 and in hexadecimal digits
 //! (`forms.rs`), and each long line of one that has several is found alone.
 //!
@@ -158,7 +158,7 @@ impl Redactor {
     }
 }
 
-/// Whether this pattern stands at this place of the text, in whatever way it is escaped.
+/// Whether this pattern stands at this place of the text, escaped or not.
 fn matched(pattern: &[u8], text: &[u8], at: usize) -> Verdict {
     // Almost always it is not escaped, or it is not there.
     let same = pattern.iter().zip(&text[at..]).take_while(|(want, have)| want == have && !is_special(**have)).count();

@@ -78,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// The same in the repository's own folder, if there is a repository: whoever names one of its folders means it. The error is for
+    /// The same in the repository's own folder, if there is a repository: a path to one of its folders means it. The error is for
     /// people; another attempt would find the same.
     pub fn in_repository(mut self) -> Result<Self, String> {
         let top = git(&self.repository, ["rev-parse", "--show-toplevel"]);

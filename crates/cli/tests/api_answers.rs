@@ -243,7 +243,7 @@ fn n13_messages_and_requests_for_approval_name_what_is_long() {
     let task = asked["task"].as_str().unwrap();
     assert_eq!(web.get(&format!("/content/{input}?task={task}")).json(), json!(text));
 
-    // Whoever takes a message gets all of it; many who do not read it hold little.
+    // The one who takes a message gets all of it; many who do not read it hold little.
     let taking: Vec<TcpStream> = (0..MESSAGES)
         .map(|_| {
             let mut stream = web.connect();
@@ -257,5 +257,5 @@ fn n13_messages_and_requests_for_approval_name_what_is_long() {
     assert!(peak <= HELD_KIB_MAX, "{} deliveries took the daemon to {peak} KiB", taking.len());
     web.post("/messages", &json!({ "to": "bob", "from": "ben", "content": text })).expect(200);
     let taken = web.post("/inboxes/bob/take", &json!({})).expect(200);
-    assert_eq!(taken["message"]["content"], json!(text), "whoever takes a message has all of it");
+    assert_eq!(taken["message"]["content"], json!(text), "the one who takes a message has all of it");
 }

@@ -18,7 +18,7 @@ fn a_message_goes_from_one_agent_to_another_and_back() {
     assert_eq!((&answer["content"], &answer["reply_to"]), (&"fine".into(), &taken["message"]));
     let held = answer["held"].as_str().unwrap();
     assert_eq!(mesh.run(&["message", "ack", held]).code, 0);
-    assert_eq!(mesh.run(&["message", "ack", held]).code, 0, "whoever did not see the answer says it again");
+    assert_eq!(mesh.run(&["message", "ack", held]).code, 0, "a holder that did not see the answer says it again");
     let late = mesh.run(&["message", "fail", held, "--error", "no"]);
     assert!(late.code == 4 && late.stderr.contains("rejected_fenced"), "{}", late.stderr);
     assert_eq!(mesh.run(&["log", "verify"]).code, 0);

@@ -1,6 +1,6 @@
 //! The HTTP API in the daemon: a thread of its own, off everybody's path.
 //!
-//! The address is bound and the first token is there before the daemon says that it is ready, so whoever finds it in `daemon.json` can connect;
+//! The address is bound and the first token is there before the daemon says that it is ready, so a client that finds it in `daemon.json` can connect;
 //! the routes are made on the thread, while the system keeps early callers waiting.
 
 use crate::{

@@ -2,7 +2,7 @@
 //!
 //! Nothing is recovered *from* it; the store does that from its own files. It is for people, who ask after a start: did the last one end
 //! well, and is everything there that was there then? So a start overwrites the file with *not clean* before anything else happens, and only
-//! a stop that has written everything and released its leases says *clean*. Whatever ends a process in the middle leaves the first.
+//! a stop that has written everything and released its leases says *clean*. A process that ends in the middle leaves the first.
 
 use relaymesh_api::{local::LastStop, time};
 use relaymesh_store::Head;

@@ -2,7 +2,7 @@
 //!
 //! A thread that sends one every few seconds is the tempting way, and says only that this thread lives. Here the sign is sent on the thread
 //! that serves the local socket, after the driver's thread has answered a question, and only if the writer is not stuck in a commit. A disk
-//! that hangs, a driver in a loop and a socket that nobody serves end the signs, and the manager starts the daemon again: whatever was
+//! that hangs, a driver in a loop and a socket that nobody serves end the signs, and the manager starts the daemon again: what was
 //! acknowledged is durable. Shrinking the database takes as long as it takes, and does not count as stuck.
 
 use crate::notify;

@@ -6,7 +6,7 @@
 //!   └────turned away───────┘
 //! ```
 //!
-//! When its time is over a provider is *tried*: whoever turned one request away has not become able to take all of them. An attempt that
+//! When its time is over a provider is *tried*: a provider that turned one request away may not be able to take all of them. An attempt that
 //! fails for another reason proves nothing. One that takes long is taken for an answer, since nobody is turned away that late.
 //!
 //! It is kept in a file, so that a restart does not ask too early and others can show it. The file is a courtesy: without it a held agent is

@@ -10,7 +10,7 @@ const LEFT_OUT: &str = "…";
 /// A value that is shorter may be a word of ours.
 const VALUE_BYTES_MIN: usize = 8;
 
-/// The message without values of the file that it is about.
+/// The message without values of its file.
 pub(super) fn unquoted(message: &str, text: &str) -> String {
     let mut message = without_found(message);
     let table = text.parse::<Table>().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What to say when an agent was refused a write.
 //!
-//! The kernel says `Permission denied` to the agent and nothing to us, and whoever reads that looks at the permissions of the file, which are
+//! The kernel says `Permission denied` to the agent and nothing to us, and a reader of that looks at the permissions of the file, which are
 //! in order. So what the agent said last about it is looked at, and if the path that it names lies outside of where it may write, its error
 //! says so. A path inside is refused for another reason, about which there is nothing to add.
 

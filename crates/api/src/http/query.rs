@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, de};
 /// The greatest whole number that every reader of JSON understands alike.
 pub(super) const WHOLE_MAX: u64 = 9_007_199_254_740_991;
 
-/// A whole number within bounds, as the document names them. Outside of them it is refused and not moved: whoever asks for a thousand
+/// A whole number within bounds, as the document names them. Outside of them it is refused and not moved: a client that asks for a thousand
 /// tasks and is given five hundred believes that there are no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Whole<const MIN: u64, const MAX: u64>(pub(super) u64);

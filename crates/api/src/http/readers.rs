@@ -3,7 +3,7 @@
 //! The server's thread must never wait for a disk, and a thread for each look would open the database each time. The queue is bounded:
 //! whoever finds it full is told to come again, and nothing piles up.
 //!
-//! Damage that a read meets is also told to the operator: whoever sent the request may be the last to know what to do about it.
+//! Damage that a read meets is also told to the operator: the client that sent the request may not know what to do about it.
 
 use crate::error::{Code, Error};
 use relaymesh_store::Reader;
@@ -101,7 +101,7 @@ impl Readers {
         }
     }
 
-    /// What was found. Damage is told, whoever asked.
+    /// What was found. Damage is told to the operator.
     async fn found<T>(&self, found: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
         let found = found.await.unwrap_or_else(|_| Err(failed()));
         if let Err(Error { code: Code::Damaged, message, .. }) = &found {

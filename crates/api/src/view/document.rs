@@ -4,7 +4,7 @@
 //! Here nobody holds more than a part:
 //!
 //! ```text
-//!  fill ─► rows are read ─► text, until there is a part of it ─► pieces ─► whoever writes them asks for more, and rows are read again
+//!  fill ─► rows are read ─► text, until there is a part of it ─► pieces ─► the writer asks for more, and rows are read again
 //!                        └► long content ─► a piece that only names it ─► read from its blob while it is written
 //! ```
 //!

@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::{collections::BTreeSet, fmt};
 
-/// Reads a text from outside. Whatever it accepts has a fingerprint, and `serde_json` writes it with the same numbers.
+/// Reads a text from outside. What it accepts has a fingerprint, and `serde_json` writes it with the same numbers.
 pub fn parse(bytes: &[u8]) -> Result<Value, Error> {
     read(bytes, |guard, deserializer| Strict(guard).deserialize(deserializer))
 }

@@ -50,7 +50,7 @@ pub enum Error {
         /// The longest there may be.
         max: usize,
     },
-    /// Rejected: the result is not what its step asks for. Nothing changed; whoever holds the step may bring another.
+    /// Rejected: the result is not what its step asks for. Nothing changed; the holder of the step may bring another.
     #[error("{0}")]
     NotAsAsked(String),
     /// Rejected: there is no room on the disk. Nothing changed; reads go on.

@@ -203,7 +203,7 @@ impl Tokens {
     }
 
     /// A token for an agent that registers, good for `ttl_ms`, in the place of the one that it had. The first agent of this name gets the
-    /// plain name; whoever else would have the same one gets its hash behind it. No other token is touched; `None` when it would have to.
+    /// plain name; another that would have the same one gets its hash behind it. No other token is touched; `None` when it would have to.
     pub fn register(
         &mut self,
         agent: &Name,

@@ -177,7 +177,7 @@ pub(super) async fn take(
     let answer = house.desk.ask(&who.caller, Command::Message(command)).await?;
     let Answer::Taken(taken) = answer else { return Err(unexpected().into()) };
     let Some(delivery) = taken else { return Ok(Said(json!(message::Taken { message: None })).into_response()) };
-    // However long its content is: it is for whoever works on it.
+    // However long its content is: it is for the one who works on it.
     Ok(Documents::within("{\"message\":", vec![message::delivery(&delivery)], "}").answer(&house.desk).await?)
 }
 

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a request, for people who mend it: whoever is told one mistake at a time tries as often as there are mistakes.
+//! Everything that is wrong with a request, for people who mend it: told one mistake at a time, they try as often as there are mistakes.
 
 use super::{Error, Request, references, terms, unknown_step};
 use crate::{name::Name, task::graph};

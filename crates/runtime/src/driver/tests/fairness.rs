@@ -1,4 +1,4 @@
-//! Shares of namespaces: whoever has a backlog makes nobody else wait for all of it, in the window, beside it and in the store.
+//! Shares of namespaces: a backlog of one makes no other wait for all of it, in the window, beside it and in the store.
 
 use super::{Rig, done, name, submit_of};
 use crate::driver::{Answer, Command, Config, Until};
