@@ -33,6 +33,7 @@ def before_call(context, case, kwargs):
             # One of them is enough, and two are refused.
             body.pop("key", None)
             body.pop("request_id", None)
+            body.pop("new", None)
 
 
 def plain(value):

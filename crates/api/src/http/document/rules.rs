@@ -18,7 +18,11 @@ pub(super) fn add(schemas: &mut Value) {
         json!({ "required": [name], "properties": { name: is } })
     };
     let both = |one: &str, other: &str| json!({ "allOf": [said(one), said(other)] });
-    let neither_twice = json!({ "anyOf": [both("input", "input_hash"), both("key", "request_id")] });
+    let anew = json!({ "required": ["new"], "properties": { "new": { "const": true } } });
+    let new_with = |other: &str| json!({ "allOf": [anew.clone(), said(other)] });
+    let neither_twice = json!({
+        "anyOf": [both("input", "input_hash"), both("key", "request_id"), new_with("key"), new_with("request_id")],
+    });
     for name in ["AgentTask", "FlowTask"] {
         schemas[name]["not"] = neither_twice.clone();
     }
