@@ -44,10 +44,7 @@ fn whole_numbers_of_64_bits_are_carried_exactly_from_the_input_to_the_result() {
     let shown = ended(&web, &made.json());
     let result = |step: usize| shown["steps"][step]["result"].to_string();
     assert_eq!(result(0), r#"{"all":[18446744073709551615],"big":9007199254740993}"#, "{shown}");
-    assert_eq!(
-        (&shown["result"]["b"], &shown["steps"][2]["status"]),
-        (&json!("n 9007199254740993"), &json!("SKIPPED"))
-    );
+    assert_eq!((&shown["result"], &shown["steps"][2]["status"]), (&json!("n 9007199254740993"), &json!("SKIPPED")));
 }
 
 /// One rule for inputs and results: what two programs would read differently is refused, not changed.
