@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A slot whose owner has nothing goes to the highest lane that has something, so no pop is wasted (work
-//! conserving). Within a lane namespaces take turns by their weights ([`turns`]), and each is first in, first out.
+//! conserving). Within a lane namespaces take turns by their weights (`turns`), and each is first in, first out.
 //!
 //! # The starvation rule, and when it can fire
 //!
