@@ -346,7 +346,7 @@ pub(crate) fn tasks_sql(filter: &TaskFilter) -> String {
     let (index, rare) = match (&filter.namespace, filter.status) {
         (_, Some(status)) if !status.is_terminal() => ("", format!(" AND task_key IN ({OPEN})")),
         (Some(_), Some(status)) if status != Status::Success => {
-            (" INDEXED BY idx_tasks_unsuccessful", " AND status NOT IN (0, 1, 2, 3, 4)".to_owned())
+            (" INDEXED BY idx_tasks_unsuccessful", " AND status > 4".to_owned())
         }
         (Some(namespace), _) if namespace.as_str() != DEFAULT => {
             (" INDEXED BY idx_tasks_namespace", format!(" AND namespace <> '{DEFAULT}'"))
@@ -354,7 +354,8 @@ pub(crate) fn tasks_sql(filter: &TaskFilter) -> String {
         _ => ("", String::new()),
     };
     let namespace = if filter.namespace.is_some() { " AND namespace = ?3" } else { " AND ?3 IS NULL" };
-    let status = if filter.status.is_some() { " AND status = ?4" } else { " AND ?4 IS NULL" };
+    // With `IS`, the planner takes the value for the index and not the range that makes it fit.
+    let status = if filter.status.is_some() { " AND status IS ?4" } else { " AND ?4 IS NULL" };
     let columns = rows::TASK_COLUMNS;
     format!(
         "SELECT {columns} FROM task_rows{index} WHERE task_key < ?1{namespace}{status}{rare} ORDER BY task_key DESC LIMIT ?2"
