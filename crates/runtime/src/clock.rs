@@ -55,7 +55,7 @@ impl<S: Source> Clock<S> {
         Self::at(source, start_ms)
     }
 
-    /// A clock that starts at this time, whatever the wall clock says.
+    /// A clock that starts at this time and not at that of the wall clock.
     pub fn at(source: S, start_ms: u64) -> Self {
         let (wall_ms, boot_ms) = (source.wall_ms(), source.boot_ms());
         Self { source, offset_ms: start_ms.saturating_sub(boot_ms), ahead_ms: difference(wall_ms, start_ms) }

@@ -39,13 +39,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Exit, Error> {
     }
     let wanted = Wanted::new(args, context, clock.aged_ms())?;
     // Nothing to purge is nothing to confirm.
-    let count = if wanted.finds_any(&mut reader)? {
+    let finds_any = wanted.finds_any(&mut reader)?;
+    let count = if finds_any {
         confirm(args.yes, || format!("everything that ended before {}", time::rfc3339(wanted.until_ms)))?;
         link::with(context, Missing::Refuse, |ask| upkeep::sweep(ask, wanted.until_ms, &mut |_| {}))?
     } else {
         0
     };
-    sweep_bus(context, wanted.until_ms)?;
+    // Nobody was asked about these files if there was nothing else; then they wait for upkeep, or for `--yes`.
+    if finds_any || args.yes {
+        sweep_bus(context, wanted.until_ms)?;
+    }
     let is_kept = wanted.keeps_some(&mut reader)?;
     if context.json {
         let kept_by = is_kept.then_some("idempotency_ttl_days");
