@@ -167,6 +167,8 @@ fn r35_old_files_of_the_file_bus_are_purged_and_what_it_does_not_know_stays() {
     let mesh = Mesh::new();
     ended(&mesh, "a");
     let (known, unknown) = old_files(&mesh.root());
+    assert_eq!(mesh.run(&["purge"]).code, 0, "no task is old enough, so nothing is asked");
+    assert!(known.exists() && unknown.exists(), "and nothing goes that nobody was asked about");
     let purged = mesh.run(&["purge", "--yes"]);
     assert_eq!(purged.code, 0, "{}", purged.stderr);
     assert!(!known.exists() && unknown.exists());
